@@ -1,0 +1,1 @@
+"""The Job API and its neighbours on one port."""

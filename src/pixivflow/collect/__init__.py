@@ -1,0 +1,1 @@
+"""One target, from question to files."""

@@ -1,0 +1,1 @@
+"""Taking results to other services, each exactly once to see."""
