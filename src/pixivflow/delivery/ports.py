@@ -1,0 +1,92 @@
+"""What the delivery worker needs of the ledger, and what a route must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pixivflow.domain.delivery import Answer
+from pixivflow.domain.work import Asset
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One claimed intent to send something. Only the holder of `token` may settle it.
+
+    Attributes:
+        kind: `delivery` (a work to a route); later also callbacks and notices.
+        key: the idempotency key; the same on every try.
+        attempt: this try, from 1.
+        payload: frozen when the row was written (see `delivery.intent`): job_id, target_id, work, assets, context.
+    """
+
+    id: int
+    kind: str
+    key: str
+    route: str
+    attempt: int
+    max_attempts: int
+    payload: Mapping[str, Any]
+    token: str
+    job_id: str | None = None
+
+
+class Outbox(Protocol):
+    """The ledger's queue of intents."""
+
+    async def claim(self, limit: int) -> Sequence[OutboxRow]:
+        """Claim due rows under a lease of 120 s. Rows whose owner was cancelled are closed, never returned."""
+        ...
+
+    async def may_send(self, row: OutboxRow) -> bool:
+        """The last look before bytes leave: False when the work was cancelled or the lease is lost (row closed)."""
+        ...
+
+    async def settle(self, row: OutboxRow, answer: Answer) -> None:
+        """Record the answer: delivery, pick, cell, job and event in one commit. A late answer changes no ended job."""
+        ...
+
+    async def defer(self, row: OutboxRow, why: str, delay_ms: int) -> None:
+        """Put the row back without using an attempt (the receiver is not ready)."""
+        ...
+
+    async def next_due_ms(self) -> int | None:
+        """Epoch ms of the earliest row that waits, None when nothing does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryItem:
+    """What a route sends: one work with its files and the values for its templates.
+
+    Attributes:
+        files: (absolute path, asset) in the order they are shown: pages, animation, text, cover, embedded.
+        values: every known placeholder (domain.template) with its text; known but empty is "".
+    """
+
+    key: str
+    route: str
+    work: Mapping[str, Any]
+    files: Sequence[tuple[Path, Asset]]
+    values: Mapping[str, str] = field(default_factory=dict)
+    extra_fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Route(Protocol):
+    """A way out. `send` never raises for what a receiver or network does; that is an Answer."""
+
+    name: str
+
+    async def ready(self) -> str | None:
+        """None when the receiver can be spoken to, else why not (asked before `send`, uses no attempt)."""
+        ...
+
+    async def send(self, item: DeliveryItem) -> Answer:
+        """Send once and say what came back."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...

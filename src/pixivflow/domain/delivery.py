@@ -1,0 +1,68 @@
+"""Deliveries: keys, what an answer means, and when to try again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pixivflow.domain.work import WorkRef
+
+DELIVERY_ATTEMPTS = 8
+
+
+class AnswerClass(StrEnum):
+    """What a try of a delivery came to."""
+
+    ACCEPTED = "accepted"
+    REPLAYED = "replayed"  # the receiver knows the key: our own earlier try arrived
+    DUPLICATE = "duplicate"  # the receiver had the work before, from elsewhere
+    FAILED_INSIDE = "failed_inside"  # 2xx, but the record says failed/rejected/invalid/expired
+    PERMANENT = "permanent"  # repeating cannot help
+    RETRYABLE = "retryable"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One try's outcome.
+
+    Attributes:
+        error_class: network_timeout, rate_limited, remote_5xx, remote_4xx, invalid_payload, configuration_error,
+            dependency_not_ready, duplicate, internal_error; None on success.
+        detail: for people, at most 200 characters, never a secret.
+        retry_after_ms: what the receiver asked for; a floor for the next try.
+        status: HTTP status where there was one.
+    """
+
+    answer: AnswerClass
+    remote_id: str | None = None
+    error_class: str | None = None
+    detail: str | None = None
+    retry_after_ms: int | None = None
+    status: int | None = None
+
+
+class DeliveryState(StrEnum):
+    """Where a work stands with one route."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    DUPLICATE = "duplicate"
+    FAILED = "failed"  # permanent, or the receiver says the record failed
+    DEAD = "dead"  # tries used up
+    CANCELLED = "cancelled"
+
+
+class OutboxState(StrEnum):
+    """Where an intent to send stands."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    RETRY_WAIT = "retry_wait"
+    DONE = "done"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+
+def delivery_key(route: str, ref: WorkRef, job_id: str, target_id: str) -> str:
+    """The business key of one work on one route for one cell; the same on every try."""
+    return f"pixivflow:{route}:{ref.type.value}:{ref.id}:{job_id}:{target_id}"

@@ -1,0 +1,59 @@
+"""Ordering candidates, and the funnel that says where they went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_NAMED_REJECTS = 200
+
+
+@dataclass(slots=True)
+class Funnel:
+    """Where the candidates of one cell went: fetched = rejected + selected + not looked at.
+
+    Attributes:
+        fetched: records read from the source, before any filter.
+        rejected: count per reason code.
+        named: up to `MAX_NAMED_REJECTS` pairs (work id, reason code), in order.
+        selected: works picked.
+        quarantined: unreadable records.
+        requests_saved: works whose list record made a detail call needless.
+    """
+
+    fetched: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    named: list[tuple[str, str]] = field(default_factory=list)
+    selected: int = 0
+    quarantined: int = 0
+    requests_saved: int = 0
+
+    def reject(self, work_id: str, code: str) -> None:
+        """Count one rejected work and name it while there is room."""
+        self.rejected[code] += 1
+        if len(self.named) < MAX_NAMED_REJECTS:
+            self.named.append((work_id, code))
+
+    def as_json(self) -> dict[str, Any]:
+        """The form stored on the cell and shown to people."""
+        return {
+            "fetched": self.fetched,
+            "selected": self.selected,
+            "quarantined": self.quarantined,
+            "rejected": sum(self.rejected.values()),
+            "reasons": [{"code": code, "count": count} for code, count in sorted(self.rejected.items())],
+            "named": [{"work_id": work, "reason": code} for work, code in self.named],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Funnel:
+        """Read back what `as_json` wrote."""
+        return cls(
+            fetched=int(data.get("fetched", 0)),
+            rejected=Counter({str(r["code"]): int(r["count"]) for r in data.get("reasons", [])}),
+            named=[(str(n["work_id"]), str(n["reason"])) for n in data.get("named", [])],
+            selected=int(data.get("selected", 0)),
+            quarantined=int(data.get("quarantined", 0)),
+        )
