@@ -1,1 +1,1 @@
-"""The durable record: the only place that decides what happened. One writer, many readers, every statement a named file."""
+"""The durable record, the only place that decides what happened: one writer, many readers, SQL in named files."""
