@@ -44,7 +44,7 @@ def _job_part() -> list[str]:
 def _job_cell(state: JobState, signal: Signal) -> str:
     outcome = decide(state, signal)
     if not isinstance(outcome, Move):
-        return "–"
+        return "-"
     event = f" (`{WIRE_TYPE[outcome.emits]}`)" if outcome.emits is not None else " (no event)"
     return outcome.to.value + event
 
