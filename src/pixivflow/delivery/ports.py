@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,8 +36,19 @@ class OutboxRow:
 class Outbox(Protocol):
     """The ledger's queue of intents."""
 
-    async def claim(self, limit: int) -> Sequence[OutboxRow]:
-        """Claim due rows under a lease of 120 s. Rows whose owner was cancelled are closed, never returned."""
+    async def claim(self, limit: int, *, skip_routes: Collection[str] = ()) -> Sequence[OutboxRow]:
+        """Claim due rows under a lease of 120 s. Rows whose owner was cancelled are closed, never returned.
+
+        `skip_routes` are routes that are busy: their rows are left for later, so that a slow receiver cannot fill the
+        window and hold up the others.
+        """
+        ...
+
+    async def renew(self, row: OutboxRow) -> bool:
+        """Extend the row's lease to 120 s from now while a long upload runs. False when the lease is lost.
+
+        A cancelled owner does not lose the lease: what is on the wire may finish.
+        """
         ...
 
     async def may_send(self, row: OutboxRow) -> bool:
@@ -52,8 +63,8 @@ class Outbox(Protocol):
         """Put the row back without using an attempt (the receiver is not ready)."""
         ...
 
-    async def next_due_ms(self) -> int | None:
-        """Epoch ms of the earliest row that waits, None when nothing does."""
+    async def next_due_ms(self, *, skip_routes: Collection[str] = ()) -> int | None:
+        """Epoch ms of the earliest row that waits (or whose lease runs out), None when nothing does."""
         ...
 
 
@@ -64,6 +75,9 @@ class DeliveryItem:
     Attributes:
         files: (absolute path, asset) in the order they are shown: pages, animation, text, cover, embedded.
         values: every known placeholder (domain.template) with its text; known but empty is "".
+        extra_fields: the target's own form fields; they come before the route's of the same name.
+        assets: every recorded file of the work, also those that are not sent.
+        requested: somebody asked for this work (a manual job) and waits for its request id.
     """
 
     key: str
@@ -72,6 +86,8 @@ class DeliveryItem:
     files: Sequence[tuple[Path, Asset]]
     values: Mapping[str, str] = field(default_factory=dict)
     extra_fields: Mapping[str, Any] = field(default_factory=dict)
+    assets: Sequence[Asset] = ()
+    requested: bool = False
 
 
 class Route(Protocol):
@@ -89,4 +105,16 @@ class Route(Protocol):
 
     async def aclose(self) -> None:
         """Close connections."""
+        ...
+
+
+class Sender(Protocol):
+    """What sends rows of a kind other than `delivery` (callbacks, notices). The same rules as for a route hold."""
+
+    async def ready(self, row: OutboxRow) -> str | None:
+        """None when the receiver can be spoken to, else why not."""
+        ...
+
+    async def send(self, row: OutboxRow) -> Answer:
+        """Send once and say what came back."""
         ...

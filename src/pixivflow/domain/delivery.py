@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pixivflow.domain.cell import CellState
+from pixivflow.domain.event import EventKind
+from pixivflow.domain.reason import Reason
 from pixivflow.domain.work import WorkRef
 
 DELIVERY_ATTEMPTS = 8
@@ -66,3 +69,67 @@ class OutboxState(StrEnum):
 def delivery_key(route: str, ref: WorkRef, job_id: str, target_id: str) -> str:
     """The business key of one work on one route for one cell; the same on every try."""
     return f"pixivflow:{route}:{ref.type.value}:{ref.id}:{job_id}:{target_id}"
+
+
+ERROR_CLASSES: frozenset[str] = frozenset(
+    {
+        "network_timeout",
+        "rate_limited",
+        "remote_5xx",
+        "remote_4xx",
+        "invalid_payload",
+        "configuration_error",
+        "dependency_not_ready",
+        "duplicate",
+        "internal_error",
+    }
+)
+
+DETAIL_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What an answer does to the outbox row, to the delivery, and to the picked work once this route has spoken.
+
+    Attributes:
+        event: what is recorded beside it.
+        pick: where the work goes when this route's word is final; None while the row waits. `submitted` holds only when
+            every other route of the work has confirmed too.
+        reason: why the work failed; None unless `pick` is `failed`.
+    """
+
+    outbox: OutboxState
+    delivery: DeliveryState
+    event: EventKind
+    pick: CellState | None
+    reason: Reason | None = None
+
+
+def settlement(answer: Answer, *, attempt: int, max_attempts: int = DELIVERY_ATTEMPTS) -> Settlement:
+    """The consequence of the answer to try number `attempt` (from 1)."""
+    match answer.answer:
+        case AnswerClass.ACCEPTED | AnswerClass.REPLAYED:
+            return Settlement(
+                OutboxState.DONE, DeliveryState.DELIVERED, EventKind.OUTBOX_DELIVERED, CellState.SUBMITTED
+            )
+        case AnswerClass.DUPLICATE:
+            return Settlement(
+                OutboxState.DONE, DeliveryState.DUPLICATE, EventKind.OUTBOX_DUPLICATE, CellState.DUPLICATE
+            )
+        case AnswerClass.RETRYABLE if attempt < max_attempts:
+            return Settlement(OutboxState.RETRY_WAIT, DeliveryState.PENDING, EventKind.OUTBOX_RETRY, None)
+        case AnswerClass.RETRYABLE:
+            state, reason = DeliveryState.DEAD, Reason.DELIVERY_ABANDONED
+        case AnswerClass.FAILED_INSIDE:
+            state, reason = DeliveryState.FAILED, Reason.DELIVERY_REJECTED
+        case _:  # AnswerClass.PERMANENT; a class added without a line here ends, it never loops
+            state = DeliveryState.FAILED
+            reason = _PERMANENT_REASON.get(answer.error_class or "", Reason.DELIVERY_FAILED)
+    return Settlement(OutboxState.DEAD, state, EventKind.OUTBOX_DEAD, CellState.FAILED, reason)
+
+
+_PERMANENT_REASON = {
+    "remote_4xx": Reason.DELIVERY_REJECTED,
+    "configuration_error": Reason.CONFIGURATION_ERROR,
+}
