@@ -1,0 +1,171 @@
+"""What the Job API needs behind it: one service, spoken to in records and values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pixivflow.domain.event import EventRecord
+from pixivflow.domain.job import JobRecord, JobState
+from pixivflow.domain.reason import Code
+from pixivflow.domain.task import Task
+
+DEFAULT_PAGE = 100
+MAX_PAGE = 500
+EVENT_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The job of a key. `created` says whether this call made it; a replay gets the job as it stands."""
+
+    job: JobRecord
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a task was not admitted.
+
+    Attributes:
+        status: HTTP status (400, 404, 409, 500, 503).
+        detail: for people and tests; its keys must not carry words of a consumer's business (`slot_id`: no).
+        retryable: None takes the code's own default.
+        retry_after_s: seconds after which trying again makes sense; sent as `Retry-After`.
+    """
+
+    status: int
+    code: Code
+    message: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    retryable: bool | None = None
+    retry_after_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """Which jobs to list: newest admission last, `after_seq` exclusive. None means "any"."""
+
+    correlation_id: str | None = None
+    status: JobState | None = None
+    job_type: str | None = None
+    limit: int = DEFAULT_PAGE
+    after_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobSlice:
+    """One page of jobs. `next_seq` is the `after_seq` of the next page, None on the last one."""
+
+    jobs: tuple[JobRecord, ...]
+    next_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventSlice:
+    """One page of the public stream of a job.
+
+    Attributes:
+        events: public kinds only, in order.
+        more: whether events remain after the last one here.
+        unacked: public events after the acknowledged one; does not depend on where the page starts.
+    """
+
+    events: tuple[EventRecord, ...]
+    more: bool
+    unacked: int
+
+
+@dataclass(frozen=True, slots=True)
+class AckState:
+    """How many public events stand at or before the acknowledged one, and how many after it."""
+
+    acked: int
+    unacked: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobType:
+    """A kind of job this server really runs. All times in milliseconds, as they are in force now."""
+
+    name: str
+    features: tuple[str, ...]
+    queued_timeout_ms: int
+    stall_timeout_ms: int
+    heartbeat_interval_ms: int
+    default_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What is declared works, what is not declared does not exist."""
+
+    job_types: tuple[JobType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One condition of being ready."""
+
+    name: str
+    ok: bool
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of the process. `commit` is the source revision, empty when it is not known."""
+
+    version: str
+    commit: str = ""
+    draining: bool = False
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def ready(self) -> bool:
+        """Whether new work should be sent here."""
+        return not self.draining and all(check.ok for check in self.checks)
+
+
+class JobService(Protocol):
+    """Jobs as the API sees them. Every method may raise; the caller then learns only that something went wrong."""
+
+    async def submit(self, task: Task) -> Submitted | Refused:
+        """Admit a task, or answer the job of its key. Returns after the job is durable."""
+        ...
+
+    async def get(self, job_id: str) -> JobRecord | None:
+        """The job with its cells and picks."""
+        ...
+
+    async def find(self, key: str) -> JobRecord | None:
+        """The job of an idempotency key (trimmed, exact)."""
+        ...
+
+    async def list(self, query: JobQuery) -> JobSlice:
+        """A page of jobs."""
+        ...
+
+    async def cancel(self, job_id: str) -> JobRecord | None:
+        """Cancel an open job; answer an ended one unchanged. None when there is no such job."""
+        ...
+
+    async def events(self, job_id: str, *, after_seq: int | None, from_ack: bool, limit: int) -> EventSlice | None:
+        """Events after a sequence number of this job, or after the acknowledged one. None when there is no such job.
+
+        A number that names no public event of this job is the same as None: the whole stream.
+        """
+        ...
+
+    async def ack(self, job_id: str, event_id: str) -> AckState | None:
+        """Acknowledge up to an event. It only moves forward; an id that is not of this job's stream moves nothing."""
+        ...
+
+    def capabilities(self) -> Capabilities:
+        """What is served now (budgets are the live ones)."""
+        ...
+
+    def health(self) -> Health:
+        """The state of the process, known without waiting."""
+        ...

@@ -1,0 +1,235 @@
+"""How a stored job and its events look on the wire (Workflow Protocol v1, sections 5, 6 and 8).
+
+Pure: the same record and clock give the same bytes. A finished job no longer depends on the clock, so it reads the same
+for ever, however often it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from pixivflow.domain.cell import CLOSED, CellState
+from pixivflow.domain.event import TERMINAL_KINDS, WIRE_TYPE, EventRecord, event_id
+from pixivflow.domain.filters import protocol_reason
+from pixivflow.domain.job import CellRecord, JobRecord, JobState, PickRecord
+from pixivflow.domain.reason import RETRYABLE, Code, code_of
+from pixivflow.domain.task import PLATFORM, PROTOCOL_VERSION
+from pixivflow.domain.work import WorkRef, WorkType
+
+_UNNAMED: Final = "other"
+_REACHED: Final = frozenset({CellState.SUBMITTED, CellState.STORED})
+_LEFT_BEHIND: Final = frozenset({CellState.FAILED})
+_DELIVERING: Final = frozenset({CellState.ARTIFACT_READY, CellState.DELIVERY_PENDING})
+_KNOWN_TYPES: Final = frozenset(WorkType)
+
+ReasonNames = Callable[[str], str]
+
+
+def job_path(job_id: str) -> str:
+    """The address of a job relative to the server. Any character of an id survives in it."""
+    return f"/jobs/{quote(job_id, safe='')}"
+
+
+def project_job(record: JobRecord, now_ms: int, reason_names: ReasonNames = protocol_reason) -> dict[str, Any]:
+    """The Job object.
+
+    Args:
+        record: the job with its cells.
+        now_ms: epoch milliseconds; only a live lease is judged by it.
+        reason_names: turns a stored reject code into one of the wire's `filtered` reasons.
+    """
+    updated_at = _updated_at(record)
+    leased = record.lease_until is not None and not record.terminal
+    job: dict[str, Any] = {
+        "protocol_version": PROTOCOL_VERSION,
+        "job_id": record.id,
+        "job_type": record.type,
+        "status": record.state.value,
+        "created_at": record.created_at,
+        "updated_at": updated_at,
+        "started_at": record.started_at,
+        "heartbeat_at": record.heartbeat_at,
+        "deadline_at": record.deadline_at,
+        "lease_active": leased and record.lease_until is not None and record.lease_until > now_ms,
+        "lease_expires_at": record.lease_until if leased else None,
+        "attempt": record.attempt,
+        "progress": _progress(record, updated_at),
+    }
+    if record.key:
+        job["idempotency_key"] = record.key
+    if record.correlation_id:
+        job["correlation_id"] = record.correlation_id
+    if record.labels:
+        job["labels"] = dict(record.labels)
+    job["events_url"] = f"{job_path(record.id)}/events"
+    if record.state is JobState.SUCCEEDED:
+        job["result"] = project_result(record, reason_names)
+    elif record.terminal:
+        job["error"] = project_error(record, reason_names)
+    return job
+
+
+def project_result(record: JobRecord, reason_names: ReasonNames = protocol_reason) -> dict[str, Any]:
+    """The result of a job that succeeded.
+
+    `incomplete` is an addition to the protocol: works that were chosen and did not reach their end, so that a success
+    of one work never hides the failure of another.
+    """
+    picks = list(_picks(record))
+    candidates = [_candidate(pick) for pick in picks if pick.state in _REACHED]
+    result: dict[str, Any] = {"candidates": candidates, "scanned": _scanned(record, len(candidates))}
+    filtered = [{"work_id": work, "reason": str(reason_names(code))} for work, code in _named(record)]
+    if filtered:
+        result["filtered"] = filtered
+    incomplete = [
+        {"work_id": pick.ref.id, "reason": code_of(pick.reason).value} for pick in picks if pick.state in _LEFT_BEHIND
+    ]
+    if incomplete:
+        result["incomplete"] = incomplete
+    for name, value in (record.result or {}).items():
+        # The cells are the truth about works; what was stored beside them only adds to it.
+        if name not in result or not record.cells:
+            result[name] = value
+    return result
+
+
+def project_error(record: JobRecord, reason_names: ReasonNames = protocol_reason) -> dict[str, Any]:
+    """Why a job ended without success. A job without a stored reason is an internal error, never one without an error.
+
+    When nothing was found the detail says what was looked at: `scanned` and how many works each reason took away.
+    """
+    reason, message = _why(record)
+    code = code_of(reason)
+    error: dict[str, Any] = {"code": code.value}
+    if message:
+        error["message"] = message
+    error["retryable"] = RETRYABLE[code]
+    detail: dict[str, Any] = {"internal_code": reason} if reason else {}
+    if code is Code.NO_CANDIDATE and any(cell.report for cell in record.cells):
+        detail["scanned"] = _scanned(record, 0)
+        detail["filtered"] = _filtered_counts(record, reason_names)
+    if detail:
+        error["detail"] = detail
+    return error
+
+
+def project_event(event: EventRecord, job: JobRecord, now_ms: int) -> dict[str, Any] | None:
+    """The Event object, or None for what is not part of the public stream.
+
+    Only terminal events carry the job: it no longer changes then, so a page read twice is the same page. What the job
+    looked like when it was accepted or started is not stored, and a guess would change from one read to the next.
+    """
+    kind = WIRE_TYPE.get(event.kind)
+    if kind is None:
+        return None
+    out: dict[str, Any] = {
+        "protocol_version": PROTOCOL_VERSION,
+        "event_id": event_id(event.at, event.seq),
+        "job_id": event.job_id,
+    }
+    if job.correlation_id:
+        out["correlation_id"] = job.correlation_id
+    out["type"] = kind
+    out["at"] = event.at
+    payload: dict[str, Any] = {}
+    if event.kind in TERMINAL_KINDS:
+        snapshot = project_job(job, now_ms)
+        payload["job"] = snapshot
+        payload.update({name: snapshot[name] for name in ("result", "error") if name in snapshot})
+    payload["detail"] = {"internal_kind": event.kind.value}
+    out["payload"] = payload
+    return out
+
+
+def _updated_at(record: JobRecord) -> int:
+    # A late write (a callback's answer, a file tidied away) must not move the time of a job that has ended.
+    if record.terminal and record.finished_at is not None:
+        return record.finished_at
+    return record.updated_at
+
+
+def _progress(record: JobRecord, updated_at: int) -> dict[str, Any]:
+    progress: dict[str, Any] = {"stage": _stage(record), "at": updated_at}
+    if record.stage_message and not record.terminal:
+        progress["message"] = record.stage_message
+    return progress
+
+
+def _stage(record: JobRecord) -> str:
+    if record.state is JobState.SUCCEEDED:
+        return "done"
+    if record.state is not JobState.RUNNING:
+        return record.state.value
+    open_cells = [cell.state for cell in record.cells if cell.state not in CLOSED]
+    if open_cells and all(state in _DELIVERING for state in open_cells):
+        return "delivering"
+    return record.stage if record.stage and record.stage != "queued" else "searching"
+
+
+def _picks(record: JobRecord) -> Iterator[PickRecord]:
+    for cell in sorted(record.cells, key=_ordinal):
+        yield from sorted(cell.picks, key=lambda pick: pick.ordinal)
+
+
+def _ordinal(cell: CellRecord) -> int:
+    return cell.ordinal
+
+
+def _candidate(pick: PickRecord) -> dict[str, Any]:
+    kind = pick.ref.type
+    candidate: dict[str, Any] = {
+        "candidate_id": pick.ref.id,
+        "platform": PLATFORM,
+        "work_id": pick.ref.id,
+        "work_type": kind.value if kind in _KNOWN_TYPES else "unknown",
+        "url": work_url(pick.ref),
+    }
+    if pick.title:
+        candidate["title"] = pick.title
+    return candidate
+
+
+def work_url(ref: WorkRef) -> str:
+    """The page of a work on the site."""
+    ident = quote(ref.id, safe="")
+    if ref.type is WorkType.NOVEL:
+        return f"https://www.pixiv.net/novel/show.php?id={ident}"
+    return f"https://www.pixiv.net/artworks/{ident}"
+
+
+def _scanned(record: JobRecord, otherwise: int) -> int:
+    """Works read from the source before any filter; the fallback stands in for jobs without a report."""
+    counts = [cell.report["fetched"] for cell in record.cells if _is_count(cell.report.get("fetched"))]
+    return sum(counts) if counts else otherwise
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _named(record: JobRecord) -> Iterator[tuple[str, str]]:
+    for cell in sorted(record.cells, key=_ordinal):
+        for entry in cell.report.get("named") or ():
+            if isinstance(entry, Mapping) and "work_id" in entry:
+                yield str(entry["work_id"]), str(entry.get("reason", _UNNAMED))
+
+
+def _filtered_counts(record: JobRecord, reason_names: ReasonNames) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for cell in record.cells:
+        for entry in cell.report.get("reasons") or ():
+            if isinstance(entry, Mapping) and _is_count(entry.get("count")):
+                counts[str(reason_names(str(entry.get("code", _UNNAMED))))] += entry["count"]
+    return dict(sorted(counts.items()))
+
+
+def _why(record: JobRecord) -> tuple[str | None, str | None]:
+    if record.reason:
+        return record.reason, record.message
+    for cell in record.cells:
+        if cell.reason:
+            return cell.reason, record.message or cell.message
+    return None, record.message
