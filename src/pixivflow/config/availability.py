@@ -18,6 +18,7 @@ MODES: Mapping[str, str] = {"topic": "topic", "series": "series", "random": "ran
 """Modes by name; also those that an own key switches on."""
 
 ROUTE_TYPES = ("webhook", "telegram")
+SOCKS = ("socks4", "socks5")
 
 INERT_TARGET_KEYS: tuple[str, ...] = (
     "restrict",
@@ -49,7 +50,7 @@ INERT_ROUTE_KEYS: Mapping[str, str] = {
 
 
 def report_unavailable(draft: Draft) -> None:
-    """Report modes and route types that do not exist here. Their places are then silent for later checks."""
+    """Report modes, route types and proxies that do not exist here. Their places are then silent for later checks."""
     for position, target in draft.objects("targets"):
         mode, key = _wanted_mode(target)
         if mode is not None:
@@ -68,6 +69,11 @@ def report_unavailable(draft: Draft) -> None:
                 "use httpMultipart",
             )
             draft.silent.add(("delivery", "targets", name))
+    proxy = draft.mapping("network", "proxy")
+    if proxy.get("enabled") is True and proxy.get("protocol") in SOCKS:
+        # Going out without the proxy that was asked for would be worse than not going out.
+        place = ("network", "proxy", "protocol")
+        draft.report(place, "proxy_not_available", f"proxy kind {proxy['protocol']} {IN_VERSION}", "use http or https")
 
 
 def report_inert(draft: Draft) -> None:
@@ -75,6 +81,8 @@ def report_inert(draft: Draft) -> None:
     for location in INERT:
         _warn_if_set(draft, location)
     for position, _ in draft.objects("targets"):
+        if ("targets", position, "mode") in draft.silent:
+            continue  # the whole target is refused
         for key in INERT_TARGET_KEYS:
             _warn_if_set(draft, ("targets", position, key))
         _warn_if_set(draft, ("targets", position, "delivery", "richNovelPreview"))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -59,6 +60,12 @@ def _check_base_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def _check_path(text: str) -> str:
+    if any(ord(char) < 0x20 for char in text):
+        raise PydanticCustomError("path", "must not hold control characters")
+    return text
+
+
 def _pixiv_id(value: Any) -> Any:
     """Accept an id as a number or as digits, and keep it as text: ids are names, nobody counts with them."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -79,25 +86,44 @@ def _field_value(value: Any) -> Any:
 
 _SCALAR_SCHEMA: list[dict[str, Any]] = [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]
 
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What people call a kind of value; read by the reference page only."""
+
+    text: str
+
+
+_URL_SCHEMA = WithJsonSchema({"type": "string", "format": "uri", "pattern": "^https?://"})
+
 HttpUrl = Annotated[
-    str, AfterValidator(_check_http_url), WithJsonSchema({"type": "string", "format": "uri", "pattern": "^https?://"})
+    str,
+    AfterValidator(_check_http_url),
+    Label("http(s) address"),
+    _URL_SCHEMA,
 ]
 BaseUrl = Annotated[
-    str, AfterValidator(_check_base_url), WithJsonSchema({"type": "string", "format": "uri", "pattern": "^https?://"})
+    str,
+    AfterValidator(_check_base_url),
+    Label("http(s) address"),
+    _URL_SCHEMA,
 ]
 PixivId = Annotated[
     str,
     BeforeValidator(_pixiv_id),
+    Label("id, as number or digits"),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]{0,19}$"}]}),
 ]
 FieldValue = Annotated[
     Any,
     BeforeValidator(_field_value),
+    Label("text, number, true or false, or a list of those"),
     WithJsonSchema({"anyOf": [*_SCALAR_SCHEMA, {"type": "array", "items": {"anyOf": _SCALAR_SCHEMA}}]}),
 ]
 Fields = Mapping[str, FieldValue]
 
 Name = Annotated[str, Field(min_length=1)]
+PathText = Annotated[str, Field(min_length=1), AfterValidator(_check_path), Label("path")]
 SafeId = Annotated[str, Field(pattern=ID_PATTERN)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Millis = Annotated[int, Field(ge=0)]

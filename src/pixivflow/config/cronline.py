@@ -1,4 +1,4 @@
-"""A first look at a cron line: five fields, each of known form and within its range."""
+"""Cron lines as a configuration writes them: five fields, each with its range; names of months and days; no extras."""
 
 import re
 
@@ -16,7 +16,7 @@ _ITEM = re.compile(r"(?:(?P<all>\*)|(?P<low>[0-9a-z]+)(?:-(?P<high>[0-9a-z]+))?)
 
 
 def cron_fault(line: str) -> str | None:
-    """What is wrong with a cron line, or None. `L`, `#` and `W` forms are not judged here."""
+    """What is wrong with a cron line, or None."""
     fields = line.split()
     if len(fields) != len(_FIELDS):
         return f"must have 5 fields (minute hour day month weekday), found {len(fields)}"

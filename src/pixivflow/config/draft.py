@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pixivflow.config.problems import Location, Problem, Severity, path_text
+from pixivflow.config.problems import Location, Problem, Severity, path_text, quote
 
 OriginKind = Literal["file", "env", "default", "override"]
 
@@ -109,6 +109,11 @@ class Draft:
         for position, item in enumerate(found if isinstance(found, (list, tuple)) else ()):
             if isinstance(item, dict):
                 yield position, item
+
+    def shown(self, location: Location, text: str) -> str:
+        """A text of the document for a message; what came from the environment is named, not shown."""
+        origin = self.origin(location)
+        return f"the value of {origin.name}" if origin.kind == "env" else quote(text)
 
     def has_errors(self) -> bool:
         """Whether anything found so far keeps the configuration from being used."""

@@ -84,7 +84,7 @@ class Environment:
     _seen: dict[str, str | None] = field(default_factory=dict)
 
     def get(self, name: str) -> str | None:
-        """The value of a variable, or None when neither it nor its file is there; a bad file is a problem, told once."""
+        """The value of a variable, or None when neither it nor its file is there; a bad file is a problem, once."""
         if name in self._seen:
             return self._seen[name]
         value = self.values.get(name)

@@ -164,7 +164,7 @@ def _fill_in(draft: Draft, environment: Environment) -> None:
 def _apply_variables(draft: Draft, environment: Environment) -> None:
     for variable in VARIABLES:
         value = environment.setting(variable.name)
-        if value is None or (not variable.wins and draft.get(*variable.location) not in (None, "")):
+        if value is None or (not variable.wins and _is_set(draft.get(*variable.location))):
             continue
         if variable.location == ("storage", "databasePath") and "databaseUrl" in draft.mapping("storage"):
             del draft.data["storage"]["databaseUrl"]  # the variable is about the same thing and wins
@@ -172,9 +172,17 @@ def _apply_variables(draft: Draft, environment: Environment) -> None:
         draft.put(variable.location, _typed(variable.location, value), Origin("env", variable.name))
 
 
+def _is_set(value: Any) -> bool:
+    return value is not None and not (isinstance(value, str) and not value.strip())
+
+
 def _apply_overrides(draft: Draft, overrides: Mapping[str, Any]) -> None:
     for key, value in overrides.items():
-        draft.put(tuple(key.split(".")), str(value) if isinstance(value, Path) else value, OVERRIDE)
+        draft.put(
+            tuple(key.split(".")),
+            str(value) if isinstance(value, Path) else without_comments(value, top=False),
+            OVERRIDE,
+        )
 
 
 def _typed(place: Location, text: str) -> Any:

@@ -19,11 +19,11 @@ from pixivflow.config.runtime import RuntimeConfig
 from pixivflow.config.schedules import ScheduleConfig, SimpleSchedule
 from pixivflow.config.storage import SQLITE_PREFIX, StorageConfig
 from pixivflow.config.targets import TargetConfig
+from pixivflow.domain.template import REQUEST_ID, REQUEST_ID_FIELD
 
 DEFAULT_PLAN = "default"
 DEFAULT_DEADLINE_MS = 1_800_000
-CORRELATION_FIELD = "refetch_request_id"
-CORRELATION_TEMPLATE = "{{refetchRequestId}}"
+CORRELATION_TEMPLATE = "{{" + REQUEST_ID + "}}"
 
 LogLevel = Literal["debug", "info", "warn", "error"]
 WiringFault = Literal["delivery_outcome_not_configured", "delivery_correlation_field_not_configured"]
@@ -82,9 +82,10 @@ class Config(Section):
 
     def place(self, text: str) -> Path:
         """A path of the configuration made absolute; `~` is the home folder."""
-        path = Path(text)
-        if text.startswith("~"):
-            path = path.expanduser()
+        try:
+            path = Path(text).expanduser()
+        except RuntimeError:  # no such user: then it is a strange name of a folder
+            path = Path(text)
         return self._base / path
 
     @property
@@ -178,8 +179,14 @@ class Config(Section):
         if route is None or not (route.refetch_outcome_url or "").strip():
             return "delivery_outcome_not_configured"
         own = target.delivery.fields if target.delivery else {}
-        template = own[CORRELATION_FIELD] if CORRELATION_FIELD in own else route.fields.get(CORRELATION_FIELD)
+        template = own[REQUEST_ID_FIELD] if REQUEST_ID_FIELD in own else route.fields.get(REQUEST_ID_FIELD)
         return None if template == CORRELATION_TEMPLATE else "delivery_correlation_field_not_configured"
+
+    @property
+    def account_concurrency(self) -> int:
+        """How many jobs of the configured account may run at the same time."""
+        limits = self.scheduler_runtime.resource_governance.pixiv_accounts.get(self.pixiv.account)
+        return limits.max_concurrency if limits is not None else 1
 
     # --- budgets -----------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Section `network`: time limits, retries, pacing and the proxy."""
 
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from pydantic import Field, SecretStr
 
@@ -16,6 +17,17 @@ class ProxyConfig(Section):
     protocol: Literal["http", "https", "socks4", "socks5"] = Field(default="http", description="Kind of proxy.")
     username: str | None = Field(default=None, description="User name, where the proxy wants one.")
     password: SecretStr | None = Field(default=None, description="Password, where the proxy wants one.")
+
+    @property
+    def url(self) -> SecretStr | None:
+        """The proxy as one address with its credentials, or None when there is none to use."""
+        if not self.enabled or self.host is None or self.port is None:
+            return None
+        user = quote(self.username or "", safe="")
+        secret = quote(self.password.get_secret_value(), safe="") if self.password else ""
+        login = f"{user}:{secret}@" if secret else f"{user}@" if user else ""
+        host = f"[{self.host}]" if ":" in self.host and not self.host.startswith("[") else self.host
+        return SecretStr(f"{self.protocol}://{login}{host}:{self.port}")
 
 
 class NetworkConfig(Section):

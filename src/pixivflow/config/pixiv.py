@@ -6,7 +6,6 @@ from pixivflow.config.base import BaseUrl, Name, Section
 
 TOKEN_PLACEHOLDER = "YOUR_REFRESH_TOKEN"  # noqa: S105 - the text the example files carry instead of a token
 MIN_TOKEN_LENGTH = 10
-DEFAULT_USER_AGENT = "PixivAndroidApp/5.0.234 (Android 11; Pixel 6)"
 
 
 def is_real_token(text: str | None) -> bool:
@@ -36,7 +35,9 @@ class PixivConfig(Section):
         default=None,
         description="Refresh token of the account. Placeholders and texts under ten characters count as missing.",
     )
-    user_agent: Name = Field(default=DEFAULT_USER_AGENT, description="User-Agent of every request to the site.")
+    user_agent: Name | None = Field(
+        default=None, description="User-Agent of every request; when not given, the one that fits the other headers."
+    )
     account_id: str = Field(
         default="default", description="Name of the account in limits and in the Job API; blank means `default`."
     )

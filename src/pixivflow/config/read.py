@@ -124,6 +124,8 @@ def _shape(value: Any, location: Location) -> Iterator[Problem]:
         return
     if isinstance(value, _Object):
         for key in value.repeated:
+            if key.startswith("_"):
+                continue  # comments may repeat
             yield Problem(
                 "error", path_text((*location, key)), "duplicate_key", "this key is there more than once", "keep one"
             )

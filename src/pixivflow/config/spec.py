@@ -90,6 +90,26 @@ def places(model: type[Section], above: Location = ()) -> Iterator[tuple[Locatio
             yield from places(place.section, (*above, key))
 
 
+def marks(info: FieldInfo | None) -> list[Any]:
+    """What is attached to a field's type; for an optional value it stands inside the union."""
+    if info is None:
+        return []
+    found = list(info.metadata)
+    for nested in get_args(info.annotation):
+        found.extend(getattr(nested, "__metadata__", ()))
+    return found
+
+
+def bounds(info: FieldInfo | None) -> tuple[Any, Any]:
+    """Least and greatest allowed value of a field, None where there is none."""
+    low = high = None
+    for mark in marks(info):
+        for inner in (mark, *getattr(mark, "metadata", ())):
+            low = getattr(inner, "ge", low)
+            high = getattr(inner, "le", high)
+    return low, high
+
+
 def _field(info: FieldInfo) -> Place:
     bare = _place(info.annotation)
     default = REQUIRED if info.is_required() else info.get_default(call_default_factory=True, validated_data={})

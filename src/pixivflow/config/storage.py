@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from pixivflow.config.base import Name, Section
+from pixivflow.config.base import PathText, Section
 
 Organization = Literal[
     "flat",
@@ -40,17 +40,17 @@ DatabaseUrl = Annotated[str, AfterValidator(_check_database_url)]
 class StorageConfig(Section):
     """Places on disk. Relative paths count from the base folder of the configuration (see the top of this page)."""
 
-    database_path: Name = Field(
+    database_path: PathText = Field(
         default="./data/pixiv-downloader.db", description="File of the ledger. `databaseUrl` wins over it."
     )
     database_url: DatabaseUrl | None = Field(
         default=None, description="The ledger as an address: `sqlite:///relative/path` or `sqlite:////absolute/path`."
     )
-    download_directory: Name = Field(default="./downloads", description="Folder of the library.")
-    illustration_directory: Name | None = Field(
+    download_directory: PathText = Field(default="./downloads", description="Folder of the library.")
+    illustration_directory: PathText | None = Field(
         default=None, description="Folder for illustrations; `illustrations` in the library when not given."
     )
-    novel_directory: Name | None = Field(
+    novel_directory: PathText | None = Field(
         default=None, description="Folder for novels; `novels` in the library when not given."
     )
     illustration_organization: Organization = Field(default="flat", description="Folders below for illustrations.")

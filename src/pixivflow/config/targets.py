@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
-from pixivflow.config.base import FieldValue, Fraction, HttpUrl, Name, PixivId, PositiveMillis, SafeId, Section
+from pixivflow.config.base import FieldValue, Fraction, HttpUrl, Label, Name, PixivId, PositiveMillis, SafeId, Section
 from pixivflow.config.days import PLACEHOLDERS, is_day
 
 RankingMode = Literal[
@@ -23,6 +23,8 @@ RankingMode = Literal[
     "day_female_r18",
 ]
 TargetType = Literal["illustration", "novel"]
+_PLACEHOLDERS = ", ".join(f"`{name}`" for name in PLACEHOLDERS)
+
 Mode = Literal["search", "ranking", "user", "work"]
 
 
@@ -32,7 +34,7 @@ def _check_day(text: str) -> str:
     return text
 
 
-Day = Annotated[str, AfterValidator(_check_day)]
+Day = Annotated[str, AfterValidator(_check_day), Label("day or placeholder")]
 
 
 class TagRelations(Section):
@@ -157,10 +159,10 @@ class TargetConfig(Section):
     ai_metadata_check: bool = Field(default=False, description="Look into the first page for marks of generators.")
     max_page_count: Annotated[int, Field(ge=1)] | None = Field(default=None, description="Drop works with more pages.")
     min_bookmarks: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Drop works with fewer.")
-    start_date: Day | None = Field(default=None, description="First day (JST), or a placeholder.")
-    end_date: Day | None = Field(default=None, description="Last day (JST), or a placeholder.")
+    start_date: Day | None = Field(default=None, description=f"First day (JST), or {_PLACEHOLDERS}.")
+    end_date: Day | None = Field(default=None, description="Last day (JST), likewise.")
     ranking_mode: RankingMode = Field(default="day", description="Which ranking.")
-    ranking_date: Day | None = Field(default=None, description="Day of the ranking (JST), or a placeholder.")
+    ranking_date: Day | None = Field(default=None, description="Day of the ranking (JST), likewise.")
     filter_tag: Name | None = Field(default=None, description="Only works of the ranking's day with this tag.")
     topic: Name | None = Field(default=None, description="Seed tag of a topic.")
     date: Day | None = Field(default=None, description="Day of a topic.")

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Mapping
 from typing import Any
+from zoneinfo import available_timezones
 
 from pydantic_core import ErrorDetails
 
 from pixivflow.config.draft import Draft
 from pixivflow.config.model import Config
 from pixivflow.config.problems import Location, did_you_mean, path_text, quote
-from pixivflow.config.spec import keys_of, place_at, places
+from pixivflow.config.spec import bounds, keys_of, place_at, places
 
 _EXPECTED: Mapping[str, str] = {
     "string_type": "a text",
@@ -31,16 +32,17 @@ _BOUNDS: Mapping[str, tuple[str, str]] = {
     "less_than": ("must be below", "lt"),
 }
 _QUOTED = re.compile(r"'([^']*)'")
-_OWN = frozenset(
-    {"url", "pixiv_id", "field_value", "not_available", "database_url", "timezone", "day", "range", "cron"}
-)
+_OWN = frozenset({"url", "pixiv_id", "field_value", "not_available", "database_url", "day", "path", "range"})
 _MAX_SHOWN = 40
+MAX_REPORTED = 200
 
 
 def translate(draft: Draft, errors: list[ErrorDetails]) -> None:
     """Report the validator's errors. An empty list whose members were refused is not told a second time."""
     places_of = [_location(error) for error in errors]
-    for error, location in zip(errors, places_of, strict=True):
+    if len(errors) > MAX_REPORTED:
+        draft.report((), "too_many", f"{len(errors)} problems with single values; the first {MAX_REPORTED} follow")
+    for error, location in zip(errors[:MAX_REPORTED], places_of[:MAX_REPORTED], strict=True):
         if error["type"] == "too_short" and any(
             other[: len(location)] == location and len(other) > len(location) for other in places_of
         ):
@@ -74,6 +76,9 @@ def _translate(draft: Draft, error: ErrorDetails, location: Location) -> None:
         draft.report(location, "bad_form", "has characters that are not allowed, or is too long", _form(error))
     elif kind in ("string_too_short", "too_short"):
         draft.report(location, "empty", "must not be empty")
+    elif kind == "timezone":
+        hint = did_you_mean(value, available_timezones()) if isinstance(value, str) else None
+        draft.report(location, kind, _sentence(error["msg"]), None if _hidden(draft, location) else hint)
     else:
         draft.report(location, kind if kind in _OWN else "invalid", _sentence(error["msg"]))
 
@@ -110,23 +115,8 @@ def _purpose(location: Location) -> str | None:
 
 def _range(location: Location) -> str | None:
     place = place_at(Config, location)
-    if place is None or place.info is None:
-        return None
-    low, high = bounds(place.info)
+    low, high = bounds(place.info if place is not None else None)
     return f"allowed: {low} to {high}" if low is not None and high is not None else None
-
-
-def bounds(info: Any) -> tuple[Any, Any]:
-    """Least and greatest allowed value of a field, None where there is none."""
-    marks = [*getattr(info, "metadata", ())]
-    for nested in getattr(info.annotation, "__args__", ()):  # the constraints of an optional value stand inside
-        marks.extend(getattr(nested, "__metadata__", ()))
-    low = high = None
-    for mark in marks:
-        for inner in (mark, *getattr(mark, "metadata", ())):
-            low = getattr(inner, "ge", low)
-            high = getattr(inner, "le", high)
-    return low, high
 
 
 def _form(error: ErrorDetails) -> str:
@@ -148,6 +138,8 @@ def _found(draft: Draft, location: Location, value: Any) -> str:
         return "a text"
     if isinstance(value, (list, tuple)):
         return "a list"
+    if value is None:
+        return "null"
     return "an object" if isinstance(value, dict) else "something else"
 
 
