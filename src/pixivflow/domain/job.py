@@ -127,6 +127,7 @@ class JobRecord:
         params: canonical JSON of the normalised retrieval view, None when the job has none.
         attempt: how many attempts have been granted.
         lease_until: end of the live attempt's lease; None when no attempt is live.
+        phase: what is still to be done: `collect`, `deliver`, or `done` for a job that has ended.
         stage: what the work is doing now, for people; never branch on it.
         reason: internal reason of a job that ended without success (see domain.reason).
     """
@@ -151,6 +152,7 @@ class JobRecord:
     heartbeat_at: int | None = None
     lease_until: int | None = None
     attempt: int = 0
+    phase: str = "collect"
     stage: str = "queued"
     stage_message: str | None = None
     reason: str | None = None

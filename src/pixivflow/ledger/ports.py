@@ -13,8 +13,51 @@ T = TypeVar("T")
 Row = dict[str, Any]
 
 
+class Signals(Protocol):
+    """What a commit sets in motion: the port between the ledger, which decides, and whatever carries attempts to work.
+
+    Each call is made inside the transaction and takes effect only if it commits.
+    """
+
+    def dispatch(self, tx: Tx, attempt_id: str) -> None:
+        """An attempt was granted: carry it to a worker."""
+        ...
+
+    def forget(self, tx: Tx, attempt_id: str) -> None:
+        """The attempt is lost, or its job has ended: its work must stop."""
+        ...
+
+    def outbox(self, tx: Tx) -> None:
+        """Something is to be sent."""
+        ...
+
+    def moved(self, tx: Tx, job_id: str) -> None:
+        """A job changed its state."""
+        ...
+
+
+class NullSignals:
+    """Sets nothing in motion: for tools and tests that only read and write records."""
+
+    def dispatch(self, tx: Tx, attempt_id: str) -> None:
+        """Nothing."""
+
+    def forget(self, tx: Tx, attempt_id: str) -> None:
+        """Nothing."""
+
+    def outbox(self, tx: Tx) -> None:
+        """Nothing."""
+
+    def moved(self, tx: Tx, job_id: str) -> None:
+        """Nothing."""
+
+
 class Tx(Protocol):
     """One transaction. Statements are named files of `ledger/sql`."""
+
+    now: int
+    """Epoch milliseconds at which this piece of work runs."""
+    signals: Signals
 
     def all(self, name: str, params: Mapping[str, Any] | None = None) -> list[Row]:
         """Run a statement and return its rows."""

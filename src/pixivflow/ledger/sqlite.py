@@ -23,7 +23,7 @@ import apsw
 from pixivflow.ledger.errors import LedgerBusy, LedgerClosed, LedgerError, LedgerUnusable, OutcomeUnknown
 from pixivflow.ledger.lock import LedgerLock
 from pixivflow.ledger.migrate import migrate
-from pixivflow.ledger.ports import Row
+from pixivflow.ledger.ports import NullSignals, Row, Signals
 from pixivflow.ledger.ports import Tx as TxPort
 from pixivflow.ledger.statements import statement
 
@@ -37,8 +37,10 @@ READERS = 2
 class Tx:
     """A transaction on one connection (see ports.Tx)."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, now: int, signals: Signals) -> None:
         self._connection = connection
+        self.now = now
+        self.signals = signals
         self.hooks: list[Callable[[], None]] = []
 
     def all(self, name: str, params: Mapping[str, Any] | None = None) -> list[Row]:
@@ -96,13 +98,20 @@ class SqliteLedger:
     """The ledger of one machine."""
 
     def __init__(
-        self, path: Path, *, purpose: str = "a pixivflow process", now_ms: Callable[[], int], vfs: str | None = None
+        self,
+        path: Path,
+        *,
+        purpose: str = "a pixivflow process",
+        now_ms: Callable[[], int],
+        signals: Signals | None = None,
+        vfs: str | None = None,
     ) -> None:
         self.path = path
         self.lock = LedgerLock(path)
         self.broken: BaseException | None = None
         self.on_broken: Callable[[BaseException], None] | None = None
         self._purpose = purpose
+        self.signals: Signals = signals or NullSignals()
         self._now_ms = now_ms
         self._vfs = vfs
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
@@ -182,7 +191,7 @@ class SqliteLedger:
             self._opened.append(connection)
         connection.execute("BEGIN")
         try:
-            return work(Tx(connection))
+            return work(Tx(connection, self._now_ms(), self.signals))
         finally:
             connection.execute("ROLLBACK")
 
@@ -217,7 +226,7 @@ class SqliteLedger:
             return
         try:
             for item in batch:
-                _run_in_savepoint(connection, item)
+                self._run_in_savepoint(connection, item)
             connection.execute("COMMIT")
         except BaseException as error:  # noqa: BLE001 - the writer must outlive every failure to report it
             self.broken = error
@@ -230,6 +239,19 @@ class SqliteLedger:
         else:
             _resolve(batch)
 
+    def _run_in_savepoint(self, connection: apsw.Connection, item: _Item) -> None:
+        tx = Tx(connection, self._now_ms(), self.signals)
+        connection.execute("SAVEPOINT item")
+        try:
+            item.result = item.work(tx)
+            item.hooks = tx.hooks
+        except (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.NoMemError):
+            raise  # the whole transaction is in doubt, not this piece alone
+        except BaseException as error:  # noqa: BLE001 - handed to the caller, whose error it is
+            connection.execute("ROLLBACK TO item")
+            item.error = error
+        connection.execute("RELEASE item")
+
 
 def _spoil(batch: list[_Item], why: LedgerError, cause: BaseException) -> None:
     """Nothing of the batch may be taken as written."""
@@ -238,20 +260,6 @@ def _spoil(batch: list[_Item], why: LedgerError, cause: BaseException) -> None:
         item.hooks.clear()
         item.error = item.error or why
     _resolve(batch)
-
-
-def _run_in_savepoint(connection: apsw.Connection, item: _Item) -> None:
-    tx = Tx(connection)
-    connection.execute("SAVEPOINT item")
-    try:
-        item.result = item.work(tx)
-        item.hooks = tx.hooks
-    except (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.NoMemError):
-        raise  # the whole transaction is in doubt, not this piece alone
-    except BaseException as error:  # noqa: BLE001 - handed to the caller, whose error it is
-        connection.execute("ROLLBACK TO item")
-        item.error = error
-    connection.execute("RELEASE item")
 
 
 def _resolve(batch: list[_Item]) -> None:

@@ -1,0 +1,80 @@
+"""The event stream: appended in the transaction of the change it tells of, read by cursor, acknowledged for good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pixivflow.domain.event import TERMINAL_KINDS, WIRE_TYPE, EventKind, EventRecord, parse_event_id
+from pixivflow.ledger.ports import Tx
+from pixivflow.ledger.rows import dump, event_of
+
+PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class EventSlice:
+    """One page. `unacked` counts the whole stream after the durable cursor, whatever page was asked for."""
+
+    events: tuple[EventRecord, ...]
+    more: bool
+    unacked: int
+
+
+@dataclass(frozen=True, slots=True)
+class AckState:
+    """Events at or before the cursor, and after it."""
+
+    acked: int
+    unacked: int
+
+
+def append(tx: Tx, job_id: str, kind: EventKind, detail: Mapping[str, Any] | None = None) -> None:
+    """Record what happened to a job. The schema refuses a visible kind twice, and a second end."""
+    tx.one(
+        "events_insert",
+        {
+            "job_id": job_id,
+            "kind": kind.value,
+            "at": tx.now,
+            "visible": int(kind in WIRE_TYPE),
+            "terminal": int(kind in TERMINAL_KINDS),
+            "detail": dump(detail) if detail else None,
+        },
+    )
+
+
+def page(tx: Tx, job_id: str, *, after: str | None, from_ack: bool, limit: int = PAGE) -> EventSlice:
+    """Read a page. An `after` that is no event of this job counts as absent; `from_ack` starts at the ack cursor."""
+    cursor = _cursor(tx, job_id)
+    start = cursor if from_ack else _position(tx, job_id, after)
+    rows = tx.all("events_page", {"job_id": job_id, "after": start, "limit": limit + 1})
+    return EventSlice(tuple(event_of(row) for row in rows[:limit]), len(rows) > limit, _after(tx, job_id, cursor))
+
+
+def ack(tx: Tx, job_id: str, event_id: str) -> AckState:
+    """Move the cursor forward to an event of this job; anything else changes nothing. Reports what is durable."""
+    position = _position(tx, job_id, event_id)
+    if position:
+        tx.run("cursors_advance", {"job_id": job_id, "seq": position, "now": tx.now})
+    cursor = _cursor(tx, job_id)
+    unacked = _after(tx, job_id, cursor)
+    return AckState(_after(tx, job_id, 0) - unacked, unacked)
+
+
+def _position(tx: Tx, job_id: str, event_id: str | None) -> int:
+    seq = parse_event_id(event_id) if event_id is not None else None
+    if seq is None:
+        return 0
+    return seq if tx.one("events_position", {"seq": seq, "job_id": job_id}) else 0
+
+
+def _cursor(tx: Tx, job_id: str) -> int:
+    row = tx.one("cursors_get", {"job_id": job_id})
+    return int(row["acked_seq"]) if row else 0
+
+
+def _after(tx: Tx, job_id: str, seq: int) -> int:
+    row = tx.one("events_count_after", {"job_id": job_id, "after": seq})
+    return int(row["count"]) if row else 0

@@ -1,0 +1,163 @@
+"""Jobs: admission, and the one place where a job changes its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pixivflow.domain.event import EventKind
+from pixivflow.domain.job import TERMINAL, JobRecord, JobState, Signal, Stay, decide
+from pixivflow.domain.reason import Reason
+from pixivflow.ledger import attempts, events
+from pixivflow.ledger.ports import Tx
+from pixivflow.ledger.rows import dump, load, read_job
+
+_STAGE_AT_START = "searching"
+_GOOD = (JobState.SUCCEEDED, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """What admission stores in one commit.
+
+    Attributes:
+        cells: (target id, work type) in order.
+        snapshot: the targets and the retrieval as frozen for this job (JSON-able).
+    """
+
+    id: str
+    type: str
+    plan_id: str
+    account: str
+    trigger: str
+    cells: Sequence[tuple[str, str]]
+    snapshot: Mapping[str, Any]
+    key: str | None = None
+    correlation_id: str | None = None
+    callback_url: str | None = None
+    labels: Mapping[str, str] | None = None
+    params: str | None = None
+    deadline_at: int | None = None
+
+
+def insert(tx: Tx, job: NewJob) -> JobRecord:
+    """Store a job with its cells and its first event. Granting is a step of its own."""
+    tx.run(
+        "jobs_insert",
+        {
+            "id": job.id,
+            "type": job.type,
+            "plan_id": job.plan_id,
+            "account": job.account,
+            "trigger_source": job.trigger,
+            "idempotency_key": job.key,
+            "correlation_id": job.correlation_id,
+            "callback_url": job.callback_url,
+            "labels": dump(job.labels),
+            "params": job.params,
+            "snapshot": dump(job.snapshot),
+            "deadline_at": job.deadline_at,
+            "now": tx.now,
+        },
+    )
+    for ordinal, (target_id, work_type) in enumerate(job.cells):
+        tx.run(
+            "cells_insert",
+            {"job_id": job.id, "target_id": target_id, "ordinal": ordinal, "work_type": work_type, "now": tx.now},
+        )
+    events.append(tx, job.id, EventKind.REQUESTED)
+    tx.signals.moved(tx, job.id)
+    return read_job(tx, tx.all("jobs_get", {"id": job.id})[0])
+
+
+def get(tx: Tx, job_id: str) -> JobRecord | None:
+    """A job by id."""
+    row = tx.one("jobs_get", {"id": job_id})
+    return read_job(tx, row) if row else None
+
+
+def find(tx: Tx, key: str) -> JobRecord | None:
+    """A job by idempotency key."""
+    row = tx.one("jobs_get_by_key", {"key": key})
+    return get(tx, row["id"]) if row else None
+
+
+def snapshot(tx: Tx, job_id: str) -> Mapping[str, Any]:
+    """What a job was admitted with."""
+    row = tx.one("jobs_get", {"id": job_id})
+    value = load(row["snapshot"]) if row else {}
+    return value if isinstance(value, dict) else {}
+
+
+def listing(
+    tx: Tx,
+    *,
+    state: str | None = None,
+    job_type: str | None = None,
+    correlation_id: str | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> tuple[tuple[JobRecord, ...], int | None]:
+    """Jobs newest first, and the sequence number to continue below (None on the last page)."""
+    rows = tx.all(
+        "jobs_list",
+        {"before": before, "state": state, "type": job_type, "correlation_id": correlation_id, "limit": limit + 1},
+    )
+    jobs = tuple(read_job(tx, row) for row in rows[:limit])
+    return jobs, (jobs[-1].seq if len(rows) > limit else None)
+
+
+def apply(tx: Tx, job_id: str, signal: Signal, *, reason: Reason | None = None, message: str | None = None) -> bool:
+    """Move a job, with everything that must be true in the same commit. False when the signal comes too late.
+
+    Ending a job closes what is still open in it with the same reason, cancels what waits to be sent, records the one
+    terminal event, and stops the attempt that works for it; the attempt's place is freed when the work has stopped.
+    """
+    row = tx.one("jobs_state", {"id": job_id})
+    if row is None:
+        return False
+    state = JobState(row["state"])
+    decision = decide(state, signal)
+    if isinstance(decision, Stay):
+        return False
+    if decision.emits is None:
+        return True
+    ends = decision.to in TERMINAL
+    if ends and decision.to is not JobState.SUCCEEDED:
+        _close_open(tx, job_id, reason or Reason.INTERNAL_ERROR, message)
+    tx.run(
+        "jobs_move",
+        {
+            "id": job_id,
+            "state": state.value,
+            "to": decision.to.value,
+            "phase": "done" if ends else row["phase"],
+            "stage": _stage(decision.to),
+            "reason": None
+            if decision.to in (JobState.SUCCEEDED, JobState.RUNNING)
+            else (reason or Reason.INTERNAL_ERROR),
+            "message": message if ends else None,
+            "now": tx.now,
+        },
+    )
+    events.append(tx, job_id, decision.emits)
+    if ends:
+        attempts.stop_of_job(tx, job_id)
+    tx.signals.moved(tx, job_id)
+    return True
+
+
+def _stage(state: JobState) -> str:
+    if state is JobState.SUCCEEDED:
+        return "done"
+    return _STAGE_AT_START if state is JobState.RUNNING else state.value
+
+
+def _close_open(tx: Tx, job_id: str, reason: Reason, message: str | None) -> None:
+    what = {"job_id": job_id, "reason": reason.value, "message": message, "now": tx.now}
+    tx.run("picks_close_open", what)
+    tx.run("cells_close_open", what)
+    detail = {"job_id": job_id, "detail": message or f"job ended: {reason.value}", "now": tx.now}
+    tx.run("outbox_cancel_job", detail)
+    tx.run("deliveries_cancel_job", detail)

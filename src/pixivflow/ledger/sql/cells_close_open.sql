@@ -1,0 +1,3 @@
+-- The job ended early: what was still open ends with its reason.
+UPDATE cells SET state = 'failed', reason = :reason, message = :message, updated_at = :now
+WHERE job_id = :job_id AND state IN ('pending', 'selected', 'artifact_ready', 'delivery_pending')

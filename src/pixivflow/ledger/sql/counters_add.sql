@@ -1,0 +1,3 @@
+-- Count something worth seeing.
+INSERT INTO counters (name, value) VALUES (:name, :by)
+ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value

@@ -1,0 +1,2 @@
+-- Everything counted.
+SELECT name, value FROM counters ORDER BY name

@@ -1,0 +1,2 @@
+-- One delivery.
+SELECT * FROM deliveries WHERE key = :key

@@ -1,0 +1,2 @@
+-- One more attempt was granted.
+UPDATE jobs SET attempts = attempts + 1 WHERE id = :id

@@ -1,0 +1,2 @@
+-- How many jobs have not ended.
+SELECT count(*) AS count FROM jobs WHERE phase <> 'done'

@@ -1,0 +1,2 @@
+-- One row.
+SELECT * FROM outbox WHERE id = :id
