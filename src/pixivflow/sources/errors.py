@@ -91,9 +91,15 @@ class ShapeChanged(SourceError):
 
 
 class BadQuestion(SourceError):
-    """The site refuses the parameters."""
+    """The site refuses the parameters. `code` names a refusal that is understood, such as `offset_limit`."""
 
     reason = Reason.CONFIGURATION_ERROR
+
+    def __init__(
+        self, message: str, *, status: int | None = None, endpoint: str | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message, status=status, endpoint=endpoint)
+        self.code = code
 
 
 class WorkUnavailable(SourceError):
