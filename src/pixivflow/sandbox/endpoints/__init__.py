@@ -1,0 +1,1 @@
+"""What each address answers: functions from `Call` to `Answer`, without I/O."""
