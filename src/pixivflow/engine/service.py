@@ -1,0 +1,136 @@
+"""Jobs as the API and the command line see them: the one service behind both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pixivflow.api.ports import (
+    AckState,
+    Capabilities,
+    Check,
+    EventSlice,
+    Health,
+    JobQuery,
+    JobSlice,
+    JobType,
+    Refused,
+    Submitted,
+)
+from pixivflow.domain.event import event_id
+from pixivflow.domain.job import JobRecord, Signal
+from pixivflow.domain.reason import Code, Reason
+from pixivflow.domain.task import CANDIDATE_SEARCH, Task
+from pixivflow.engine.admission import DEFAULT_ACCOUNT, admit, choose
+from pixivflow.engine.catalog import Catalog
+from pixivflow.engine.heartbeat import BEAT_EVERY_S
+from pixivflow.ledger import attempts, events, jobs
+from pixivflow.ledger.ports import Ledger, Tx
+
+FEATURES = ("events", "progress", "cancel", "idempotency", "exclude", "target_selector")
+CANCEL_MESSAGE = "cancelled on request"
+
+
+class Service:
+    """`api.ports.JobService` on the ledger.
+
+    Attributes:
+        draining: set when the process is about to stop; nothing new is admitted then.
+        broken: why the ledger cannot be trusted any more, if so.
+    """
+
+    def __init__(self, ledger: Ledger, catalog: Callable[[], Catalog], *, version: str, commit: str = "") -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._version = version
+        self._commit = commit
+        self.draining = False
+        self.broken: str | None = None
+
+    async def submit(self, task: Task) -> Submitted | Refused:
+        """Admit a task, or answer the job of its key."""
+        if self.draining:
+            return Refused(503, Code.RESOURCE_BUSY, "the server is stopping", {"reason": "draining"}, retry_after_s=5)
+        catalog = self._catalog()
+        chosen = choose(catalog, task)
+        if isinstance(chosen, Refused):
+            return chosen
+        account = catalog.account.strip() or DEFAULT_ACCOUNT
+        places = catalog.places
+        return await self._ledger.write(lambda tx: admit(tx, task, chosen, account=account, places=places))
+
+    async def get(self, job_id: str) -> JobRecord | None:
+        """The job with its cells and picks."""
+        return await self._ledger.read(lambda tx: jobs.get(tx, job_id))
+
+    async def find(self, key: str) -> JobRecord | None:
+        """The job of an idempotency key."""
+        return await self._ledger.read(lambda tx: jobs.find(tx, key))
+
+    async def list(self, query: JobQuery) -> JobSlice:
+        """A page of jobs, newest first."""
+        found, following = await self._ledger.read(
+            lambda tx: jobs.listing(
+                tx,
+                state=query.status.value if query.status else None,
+                job_type=query.job_type,
+                correlation_id=query.correlation_id,
+                before=query.after_seq,
+                limit=query.limit,
+            )
+        )
+        return JobSlice(found, following)
+
+    async def cancel(self, job_id: str) -> JobRecord | None:
+        """Cancel an open job; the search that runs for it is told to stop in the same commit."""
+        places = self._catalog().places
+
+        def stop(tx: Tx) -> JobRecord | None:
+            if jobs.apply(tx, job_id, Signal.CANCEL, reason=Reason.CANCELLED, message=CANCEL_MESSAGE):
+                found = jobs.get(tx, job_id)
+                if found is not None:
+                    attempts.grant(tx, found.account, places=places)
+                return found
+            return jobs.get(tx, job_id)
+
+        return await self._ledger.write(stop)
+
+    async def events(self, job_id: str, *, after_seq: int | None, from_ack: bool, limit: int) -> EventSlice | None:
+        """A page of the job's events."""
+        after = event_id(0, after_seq) if after_seq is not None else None
+
+        def page(tx: Tx) -> EventSlice | None:
+            if jobs.get(tx, job_id) is None:
+                return None
+            found = events.page(tx, job_id, after=after, from_ack=from_ack, limit=limit)
+            return EventSlice(found.events, found.more, found.unacked)
+
+        return await self._ledger.read(page)
+
+    async def ack(self, job_id: str, event_id: str) -> AckState | None:
+        """Acknowledge up to an event."""
+
+        def move(tx: Tx) -> AckState | None:
+            if jobs.get(tx, job_id) is None:
+                return None
+            state = events.ack(tx, job_id, event_id)
+            return AckState(state.acked, state.unacked)
+
+        return await self._ledger.write(move)
+
+    def capabilities(self) -> Capabilities:
+        """What is served now, with the live budgets."""
+        budgets = self._catalog().budgets
+        search = JobType(
+            name=CANDIDATE_SEARCH,
+            features=FEATURES,
+            queued_timeout_ms=budgets.queued_ms,
+            stall_timeout_ms=budgets.stall_ms,
+            heartbeat_interval_ms=int(BEAT_EVERY_S * 1000),
+            default_deadline_ms=budgets.default_deadline_ms,
+        )
+        return Capabilities((search,))
+
+    def health(self) -> Health:
+        """The state of the process."""
+        ledger = Check("ledger", self.broken is None, self.broken or "")
+        return Health(self._version, self._commit, draining=self.draining, checks=(ledger,))
