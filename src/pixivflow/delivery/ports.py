@@ -91,9 +91,13 @@ class DeliveryItem:
 
 
 class Route(Protocol):
-    """A way out. `send` never raises for what a receiver or network does; that is an Answer."""
+    """A way out. `send` never raises for what a receiver or network does; that is an Answer.
+
+    `min_interval_ms` is the least time between the starts of two sends; 0 for none.
+    """
 
     name: str
+    min_interval_ms: int
 
     async def ready(self) -> str | None:
         """None when the receiver can be spoken to, else why not (asked before `send`, uses no attempt)."""

@@ -120,16 +120,16 @@ def settlement(answer: Answer, *, attempt: int, max_attempts: int = DELIVERY_ATT
         case AnswerClass.RETRYABLE if attempt < max_attempts:
             return Settlement(OutboxState.RETRY_WAIT, DeliveryState.PENDING, EventKind.OUTBOX_RETRY, None)
         case AnswerClass.RETRYABLE:
-            state, reason = DeliveryState.DEAD, Reason.DELIVERY_ABANDONED
+            state, reason = DeliveryState.DEAD, Reason.DELIVERY_FAILED
         case AnswerClass.FAILED_INSIDE:
             state, reason = DeliveryState.FAILED, Reason.DELIVERY_REJECTED
         case _:  # AnswerClass.PERMANENT; a class added without a line here ends, it never loops
             state = DeliveryState.FAILED
-            reason = _PERMANENT_REASON.get(answer.error_class or "", Reason.DELIVERY_FAILED)
+            reason = _PERMANENT_REASON.get(answer.error_class or "", Reason.DELIVERY_REJECTED)
     return Settlement(OutboxState.DEAD, state, EventKind.OUTBOX_DEAD, CellState.FAILED, reason)
 
 
 _PERMANENT_REASON = {
-    "remote_4xx": Reason.DELIVERY_REJECTED,
     "configuration_error": Reason.CONFIGURATION_ERROR,
+    "invalid_payload": Reason.DELIVERY_FAILED,  # our file or our row, not the receiver's no
 }

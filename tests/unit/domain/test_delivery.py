@@ -36,14 +36,14 @@ def test_a_work_the_receiver_had_is_a_duplicate_not_a_success() -> None:
     assert (end.outbox, end.delivery, end.pick) == (OutboxState.DONE, DeliveryState.DUPLICATE, CellState.DUPLICATE)
 
 
-def test_a_fault_waits_until_the_last_try_and_is_abandoned_then() -> None:
+def test_a_fault_waits_until_the_last_try_and_ends_then() -> None:
     fault = Answer(AnswerClass.RETRYABLE, error_class="remote_5xx")
     for attempt in range(1, DELIVERY_ATTEMPTS):
         wait = settlement(fault, attempt=attempt)
         assert (wait.outbox, wait.delivery, wait.pick) == (OutboxState.RETRY_WAIT, DeliveryState.PENDING, None)
     end = settlement(fault, attempt=DELIVERY_ATTEMPTS)
     assert (end.outbox, end.delivery, end.pick) == (OutboxState.DEAD, DeliveryState.DEAD, CellState.FAILED)
-    assert code_of(end.reason) is Code.DELIVERY_ABANDONED
+    assert code_of(end.reason) is Code.DELIVERY_FAILED
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_fault_waits_until_the_last_try_and_is_abandoned_then() -> None:
         (Answer(AnswerClass.PERMANENT, error_class="remote_4xx"), Reason.DELIVERY_REJECTED),
         (Answer(AnswerClass.PERMANENT, error_class="configuration_error"), Reason.CONFIGURATION_ERROR),
         (Answer(AnswerClass.PERMANENT, error_class="invalid_payload"), Reason.DELIVERY_FAILED),
-        (Answer(AnswerClass.PERMANENT), Reason.DELIVERY_FAILED),
+        (Answer(AnswerClass.PERMANENT), Reason.DELIVERY_REJECTED),
     ],
 )
 def test_a_no_ends_at_once(answer: Answer, reason: Reason) -> None:
