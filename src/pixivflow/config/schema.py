@@ -8,6 +8,7 @@ SCHEMA_ID = "urn:pixivflow:schema:config"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _VARIABLE = {"type": "string", "pattern": r"^\$\{[^{}]+\}$", "description": "The value of an environment variable."}
+_WITH_VARIABLE = {"type": "string", "pattern": r"\$\{[^{}]+\}", "description": "A text with environment variables."}
 _STRICT = ("enum", "const", "pattern", "format", "minLength")
 _ABOUT = ("title", "description", "default")
 
@@ -15,7 +16,7 @@ _ABOUT = ("title", "description", "default")
 def json_schema() -> dict[str, Any]:
     """JSON Schema 2020-12 of a configuration file.
 
-    Keys that start with `_` are comments everywhere. Where a text is not free, a single `${NAME}` is allowed too.
+    Keys that start with `_` are comments everywhere. `${NAME}` is allowed everywhere.
     """
     schema = Config.model_json_schema(by_alias=True, mode="validation")
     _walk(schema)
@@ -50,7 +51,8 @@ def _with_variable(property_: dict[str, Any]) -> dict[str, Any]:
     about = {key: property_[key] for key in _ABOUT if key in property_}
     if "anyOf" not in property_:
         options = [{key: value for key, value in property_.items() if key not in _ABOUT}]
-    return {**about, "anyOf": [*options, dict(_VARIABLE)]}
+    textual = any(option.get("type", "string") == "string" for option in options)
+    return {**about, "anyOf": [*options, dict(_WITH_VARIABLE if textual else _VARIABLE)]}
 
 
 def _refuses_variable(option: dict[str, Any]) -> bool:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import SecretStr
 
 from pixivflow.config.base import Section
+from pixivflow.config.check import LoadResult
 from pixivflow.config.draft import DEFAULT, Origin
-from pixivflow.config.load import LoadResult
 from pixivflow.config.problems import Location, path_text
 from pixivflow.config.spec import keys_of
 

@@ -32,6 +32,8 @@ def _target_ids(draft: Draft) -> None:
 
 def _target_modes(draft: Draft) -> None:
     for position, target in draft.objects("targets"):
+        if ("targets", position, "mode") in draft.silent:
+            continue  # a mode of a later version: its needs are not known here
         _target_mode(draft, ("targets", position), target)
 
 
