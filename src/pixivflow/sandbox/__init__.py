@@ -1,7 +1,7 @@
 """A Pixiv-compatible server and a scripted receiver, for first steps, tests and benchmarks.
 
-Everything is invented and generated. Start one inside a test with `async with Sandbox(SandboxOptions(seed=1)) as sandbox`, or
-for a command line with `serve`.
+Everything is invented and generated. Start one inside a test with `async with Sandbox(SandboxOptions(seed=1)) as
+sandbox`, or for a command line with `serve`.
 """
 
 from pixivflow.sandbox.fault_schema import FaultFileError

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import hdrs, web
 
-from pixivflow.sandbox.fault_schema import FaultFileError, read_rules
+from pixivflow.sandbox.fault_schema import read_rules
 from pixivflow.sandbox.media_paths import path_of
-from pixivflow.sandbox.receiver import ScriptError
 from pixivflow.sandbox.routes import CONTROL_ROOT
 from pixivflow.sandbox.world import Work, original_urls, zip_url
 
@@ -21,49 +21,73 @@ if TYPE_CHECKING:
 
 async def control(site: Site, request: web.BaseRequest) -> web.StreamResponse:
     """Answer a request under `/__sandbox__`."""
-    parts = request.path[len(CONTROL_ROOT) :].strip("/").split("/")
-    match (request.method, *parts):
-        case (hdrs.METH_GET, "health"):
-            return web.json_response(
-                {"status": "ok", "works": len(site.world.illusts), "novels": len(site.world.novels)}
-            )
-        case (hdrs.METH_GET, "stats"):
-            return web.json_response(site.stats.document())
-        case (hdrs.METH_DELETE, "stats"):
-            site.stats.reset()
-            return web.json_response({"status": "reset"})
-        case (hdrs.METH_GET, "world"):
-            return web.json_response(await describe_world(site, hashes=request.query.get("hashes") != "0"))
-        case (hdrs.METH_GET, "faults"):
-            return web.json_response({"rules": site.faults.document()})
-        case (hdrs.METH_POST | hdrs.METH_PUT, "faults"):
-            return await _set_faults(site, request)
-        case (hdrs.METH_DELETE, "faults"):
-            site.faults.replace([])
-            return web.json_response({"rules": []})
-        case (hdrs.METH_POST, "release"):
-            site.release()
-            return web.json_response({"status": "released"})
-        case (hdrs.METH_POST, "expire-tokens"):
-            site.tokens.expire_all()
-            return web.json_response({"status": "expired"})
-        case (_, "receiver", name, *rest) if name:
-            return await _receiver(site, request, name, rest)
-        case _:
-            return web.json_response({"error": "no such sandbox address"}, status=404)
+    name, _, rest = request.path[len(CONTROL_ROOT) :].strip("/").partition("/")
+    if name == "receiver" and rest:
+        receiver, *more = rest.split("/")
+        return await _receiver(site, request, receiver, more)
+    answer = _ADDRESSES.get((request.method, name)) if not rest else None
+    if answer is None:
+        return web.json_response({"error": "no such sandbox address"}, status=404)
+    return await answer(site, request)
 
 
-async def _body(request: web.BaseRequest) -> Any:
-    return json.loads(await request.read())
+async def _health(site: Site, _request: web.BaseRequest) -> web.Response:
+    return web.json_response({"status": "ok", "works": len(site.world.illusts), "novels": len(site.world.novels)})
+
+
+async def _stats(site: Site, _request: web.BaseRequest) -> web.Response:
+    return web.json_response(site.stats.document())
+
+
+async def _reset_stats(site: Site, _request: web.BaseRequest) -> web.Response:
+    site.stats.reset()
+    return web.json_response({"status": "reset"})
+
+
+async def _world(site: Site, request: web.BaseRequest) -> web.Response:
+    return web.json_response(await describe_world(site, hashes=request.query.get("hashes") != "0"))
+
+
+async def _faults(site: Site, _request: web.BaseRequest) -> web.Response:
+    return web.json_response({"rules": site.faults.document()})
+
+
+async def _clear_faults(site: Site, _request: web.BaseRequest) -> web.Response:
+    site.faults.replace([])
+    return web.json_response({"rules": []})
 
 
 async def _set_faults(site: Site, request: web.BaseRequest) -> web.Response:
     try:
-        rules = read_rules(await _body(request))
-    except (FaultFileError, ValueError) as error:
+        rules = read_rules(json.loads(await request.read()))
+    except ValueError as error:
         return web.json_response({"error": str(error)}, status=400)
     site.faults.replace(rules)
     return web.json_response({"rules": site.faults.document()})
+
+
+async def _release(site: Site, _request: web.BaseRequest) -> web.Response:
+    site.release()
+    return web.json_response({"status": "released"})
+
+
+async def _expire_tokens(site: Site, _request: web.BaseRequest) -> web.Response:
+    site.tokens.expire_all()
+    return web.json_response({"status": "expired"})
+
+
+_Address = Callable[["Site", web.BaseRequest], Awaitable[web.Response]]
+_ADDRESSES: Final[dict[tuple[str, str], _Address]] = {
+    ("GET", "health"): _health,
+    ("GET", "stats"): _stats,
+    ("DELETE", "stats"): _reset_stats,
+    ("GET", "world"): _world,
+    ("GET", "faults"): _faults,
+    ("POST", "faults"): _set_faults,
+    ("DELETE", "faults"): _clear_faults,
+    ("POST", "release"): _release,
+    ("POST", "expire-tokens"): _expire_tokens,
+}
 
 
 async def _receiver(site: Site, request: web.BaseRequest, name: str, rest: list[str]) -> web.StreamResponse:
@@ -75,8 +99,8 @@ async def _receiver(site: Site, request: web.BaseRequest, name: str, rest: list[
             return web.json_response({"status": "cleared"})
         case (hdrs.METH_POST, "script"):
             try:
-                site.receivers.get(name).read_script(await _body(request))
-            except (ScriptError, ValueError) as error:
+                site.receivers.get(name).read_script(json.loads(await request.read()))
+            except ValueError as error:
                 return web.json_response({"error": str(error)}, status=400)
             return web.json_response({"status": "scripted"})
         case (_, channel):

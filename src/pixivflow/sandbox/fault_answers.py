@@ -30,7 +30,7 @@ _BOMB_BYTES: Final = 64 * 1024 * 1024
 """Unpacked size of the archive bomb: far over any sane frame, small enough to build in a blink."""
 
 
-# -- instead of the answer -------------------------------------------------------------------------------------------------
+# -- instead of the answer -----------------------------------------------------------------------------------------
 
 
 def _status(action: Action, _subject: Subject, _now: datetime) -> Answer:
@@ -93,7 +93,7 @@ def replacement(action: Action, subject: Subject, now: datetime) -> Answer | Non
     return make(action, subject, now) if make else None
 
 
-# -- changes of the answer ---------------------------------------------------------------------------------------------------
+# -- changes of the answer -----------------------------------------------------------------------------------------
 
 
 def _cut(answer: Answer, action: Action) -> Answer:
@@ -112,6 +112,9 @@ def _bad_zip(answer: Answer, action: Action) -> Answer:
     return replace(answer, body=spoil_zip(answer.body, action.args.get("variant", "cut")))
 
 
+_Members = list[tuple[str, bytes]]
+
+
 def spoil_zip(body: bytes, variant: str) -> bytes:
     """A bad archive made from a good one. Raises zipfile.BadZipFile if it was not good."""
     if variant == "cut":
@@ -121,19 +124,20 @@ def spoil_zip(body: bytes, variant: str) -> bytes:
     with ZipFile(BytesIO(body)) as archive:
         members = [(info.filename, archive.read(info)) for info in archive.infolist()]
     if variant == "bad_crc":
-        # Members are stored uncompressed, so their bytes stand in the file as they are: change one and the checksum is wrong.
+        # Members are stored uncompressed, so their bytes stand in the file as they are: change one, the sum is wrong.
         data = members[0][1]
         return body.replace(data, bytes((data[0] ^ 0xFF,)) + data[1:], 1)
-    if variant == "missing_frame":
-        return pictures.stored_zip(members[:-1])
-    if variant == "extra_member":
-        return pictures.stored_zip([*members, ("readme.txt", b"not a frame")])
-    if variant == "traversal":
-        return pictures.stored_zip([("../../../outside.jpg", members[0][1]), *members[1:]])
-    return _bomb(members)
+    return _bomb(members) if variant == "bomb" else pictures.stored_zip(_OTHER_MEMBERS[variant](members))
 
 
-def _bomb(members: list[tuple[str, bytes]]) -> bytes:
+_OTHER_MEMBERS: Final[dict[str, Callable[[_Members], _Members]]] = {
+    "missing_frame": lambda members: members[:-1],
+    "extra_member": lambda members: [*members, ("readme.txt", b"not a frame")],
+    "traversal": lambda members: [("../../../outside.jpg", members[0][1]), *members[1:]],
+}
+
+
+def _bomb(members: _Members) -> bytes:
     out = BytesIO()
     with ZipFile(out, "w", compression=8, compresslevel=9) as archive:
         for name, _ in members[:-1]:
@@ -233,14 +237,17 @@ _CHANGES: Final[dict[str, _Change]] = {
 
 
 def changed(answer: Answer, action: Action, *, own_url: str) -> Answer:
-    """The answer after an action that changes it; the same one for any other action. `own_url` is the request's site URL."""
+    """The answer after an action that changes it; the same one for any other action.
+
+    `own_url` is the request's address on the site.
+    """
     if action.type == "next_url_repeat":
         return _with_next(answer, lambda document: document.update(next_url=own_url))
     change = _CHANGES.get(action.type)
     return change(answer, action) if change and answer.status < 300 else answer
 
 
-# -- changes of the records inside the answer ----------------------------------------------------------------------------------
+# -- changes of the records inside the answer ----------------------------------------------------------------------
 
 
 def _steps(path: str) -> list[str | int]:

@@ -1,32 +1,28 @@
 """What stands behind a media path: pure reading of the site's URL patterns, and the index of the paths that exist.
 
-Only paths that some record names (and the sizes derived from them) are served; everything else is 404, as on the site. A
-client that guesses a wrong file type or date must not be rewarded with a picture.
+Only paths that some record names (and the sizes derived from them) are served; everything else is 404, as on the
+site. A client that guesses a wrong file type or date must not be rewarded with a picture.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 MediaKind = Literal["original", "master", "square", "frame", "zip", "cover", "uploaded", "avatar", "placeholder"]
 
 _HOSTS: Final = ("https://i.pximg.net/", "https://s.pximg.net/")
-_ORIGINAL: Final = re.compile(
-    r"/img-original/(?P<dir>img/.+)/(?P<id>\d+)(?P<hash>-[0-9a-f]{32})?_p(?P<page>\d+)\.(?P<ext>\w+)"
-)
-_FRAME: Final = re.compile(
-    r"/img-original/(?P<dir>img/.+)/(?P<id>\d+)(?P<hash>-[0-9a-f]{32})?_ugoira(?P<page>\d+)\.(?P<ext>\w+)"
-)
-_ZIP: Final = re.compile(
-    r"/img-zip-ugoira/(?P<dir>img/.+)/(?P<id>\d+)(?P<hash>-[0-9a-f]{32})?_ugoira(?P<size>\d+x\d+)\.zip"
-)
-_SIZE_PART: Final = re.compile(r"/c/(?P<w>\d{1,4})x(?P<h>\d{1,4})(?P<rest>_[\w]+)?(?P<tail>/.+)")
+_WORK: Final = r"(?P<dir>img/.+)/(?P<id>\d+)(?P<hash>-[0-9a-f]{32})?"
+_ORIGINAL: Final = re.compile(rf"/img-original/{_WORK}_p(?P<page>\d{{1,6}})\.\w+$")
+_FRAME: Final = re.compile(rf"/img-original/{_WORK}_ugoira(?P<page>\d{{1,6}})\.\w+$")
+_ZIP: Final = re.compile(rf"/img-zip-ugoira/{_WORK}_ugoira(?P<size>\d{{1,5}}x\d{{1,5}})\.zip$")
+_SIZE_PART: Final = re.compile(r"/c/(?P<w>\d{1,4})x(?P<h>\d{1,4})(?P<rest>_\w+)?(?P<tail>/.+)$")
 _COVER: Final = re.compile(r"/novel-cover-(?:master|original)/(?P<dir>img/.+)/(?P<id>\d+)_(?P<hash>[0-9a-f]{32})")
-_UPLOADED: Final = re.compile(r"/novel/(?:.+/)?(?P<key>[^/_.]+)(?:_[^/]*)?\.\w+")
-_AVATAR: Final = re.compile(r"/user-profile/img/.+/(?P<id>\d+)_[^/]+\.\w+")
+_UPLOADED: Final = re.compile(r"/novel/(?:.+/)?(?P<key>[^/_.]+)(?:_[^/]*)?\.\w+$")
+_AVATAR: Final = re.compile(r"/user-profile/img/.+/(?P<id>\d+)_[^/]+\.\w+$")
+_GRAPHIC: Final = re.compile(r"/common/images/")
 _FORMATS: Final = {"jpg": "jpg", "jpeg": "jpg", "png": "png", "gif": "gif", "webp": "webp"}
 
 
@@ -70,50 +66,74 @@ def _format(path: str) -> str:
     return _FORMATS.get(path.rsplit(".", 1)[-1].lower(), "jpg")
 
 
-def specs_for(path: str, owner: int) -> Iterator[tuple[str, MediaSpec]]:
+_Specs = Iterator[tuple[str, MediaSpec]]
+
+
+def specs_for(path: str, owner: int) -> _Specs:
     """The path itself and the paths that exist because it does, each with what stands behind it.
 
-    `owner` is used where the path itself names no id. A path with a size part (`/c/...`) contributes nothing of its own: it is
-    derived at look-up from the full-size path.
+    `owner` is used where the path itself names no id. A path with a size part (`/c/...`) names no file of its own: its
+    picture is derived at look-up from the full-size path.
     """
-    if match := _ORIGINAL.fullmatch(path):
-        stem = f"{match['id']}{match['hash'] or ''}_p{match['page']}"
-        name, page = f"work/{match['id']}/p{match['page']}", int(match["page"])
-        spec = MediaSpec("original", int(match["id"]), name, _format(path), page)
-        yield path, spec
-        master = replace(spec, kind="master", fmt="jpg", box=(1200, 1200))
-        yield f"/img-master/{match['dir']}/{stem}_master1200.jpg", master
-        yield f"/img-master/{match['dir']}/{stem}_square1200.jpg", replace(master, kind="square", box=(360, 360))
-    elif match := _FRAME.fullmatch(path):
-        name, page = f"work/{match['id']}/frame{match['page']}", int(match["page"])
-        spec = MediaSpec("frame", int(match["id"]), name, _format(path), page)
-        yield path, spec
-        if page == 0:
-            stem = f"{match['id']}{match['hash'] or ''}"
-            master = replace(spec, kind="master", fmt="jpg", box=(1200, 1200))
-            yield f"/img-master/{match['dir']}/{stem}_master1200.jpg", master
-            yield f"/img-master/{match['dir']}/{stem}_square1200.jpg", replace(master, kind="square", box=(360, 360))
-    elif match := _ZIP.fullmatch(path):
-        for size in {match["size"], "600x600", "1920x1080"}:
-            width, height = (int(part) for part in size.split("x"))
-            sized = path.replace(f"_ugoira{match['size']}.zip", f"_ugoira{size}.zip")
-            box = (min(width, 4096), min(height, 4096))
-            yield sized, MediaSpec("zip", int(match["id"]), f"work/{match['id']}/zip", "zip", box=box)
-    elif _SIZE_PART.fullmatch(path):
-        yield from _from_sized(path, owner)
-    elif match := _COVER.match(path):
-        yield from _covers(match)
-    elif match := _AVATAR.fullmatch(path):
-        yield path, MediaSpec("avatar", int(match["id"]), f"user/{match['id']}", _format(path), box=(170, 170))
-    elif path.startswith("/common/images/"):
-        yield path, MediaSpec("placeholder", 0, path.rsplit("/", 1)[-1], _format(path), box=(360, 360))
-    elif match := _UPLOADED.fullmatch(path):
-        yield path, MediaSpec("uploaded", owner, f"uploaded/{match['key']}", _format(path))
-    else:
-        yield path, MediaSpec("original", owner, f"path{path}", _format(path))
+    for pattern, read in _READERS:
+        match = pattern.match(path)
+        if match is not None:
+            return read(match, owner)
+    return iter([(path, MediaSpec("original", owner, f"path{path}", _format(path)))])
 
 
-def _covers(match: re.Match[str]) -> Iterator[tuple[str, MediaSpec]]:
+def _masters(match: re.Match[str], stem: str, original: MediaSpec) -> _Specs:
+    master = replace(original, kind="master", fmt="jpg", box=(1200, 1200))
+    yield f"/img-master/{match['dir']}/{stem}_master1200.jpg", master
+    yield f"/img-master/{match['dir']}/{stem}_square1200.jpg", replace(master, kind="square", box=(360, 360))
+
+
+def _original(match: re.Match[str], _owner: int) -> _Specs:
+    page = int(match["page"])
+    spec = MediaSpec("original", int(match["id"]), f"work/{match['id']}/p{page}", _format(match.string), page)
+    yield match.string, spec
+    yield from _masters(match, f"{match['id']}{match['hash'] or ''}_p{match['page']}", spec)
+
+
+def _frame(match: re.Match[str], _owner: int) -> _Specs:
+    page = int(match["page"])
+    spec = MediaSpec("frame", int(match["id"]), f"work/{match['id']}/frame{page}", _format(match.string), page)
+    yield match.string, spec
+    if page == 0:
+        yield from _masters(match, f"{match['id']}{match['hash'] or ''}", spec)
+
+
+def _archives(match: re.Match[str], _owner: int) -> _Specs:
+    for size in sorted({match["size"], "600x600", "1920x1080"}):
+        width, height = (min(4096, int(part)) for part in size.split("x"))
+        path = match.string.replace(f"_ugoira{match['size']}.zip", f"_ugoira{size}.zip")
+        yield path, MediaSpec("zip", int(match["id"]), f"work/{match['id']}/zip", "zip", box=(width, height))
+
+
+def _sized(match: re.Match[str], owner: int) -> _Specs:
+    """Full-size paths named only through a resized one: covers and uploaded pictures (works name their originals)."""
+    tail = match["tail"]
+    if cover := _COVER.match(tail):
+        yield from _covers(cover, owner)
+    elif uploaded := _UPLOADED.fullmatch(tail):
+        yield tail, MediaSpec("uploaded", owner, f"uploaded/{uploaded['key']}", "jpg", box=(1200, 1200))
+
+
+def _avatar(match: re.Match[str], _owner: int) -> _Specs:
+    spec = MediaSpec("avatar", int(match["id"]), f"user/{match['id']}", _format(match.string), box=(170, 170))
+    yield match.string, spec
+
+
+def _graphic(match: re.Match[str], _owner: int) -> _Specs:
+    name = match.string.rsplit("/", 1)[-1]
+    yield match.string, MediaSpec("placeholder", 0, name, _format(name), box=(360, 360))
+
+
+def _uploaded(match: re.Match[str], owner: int) -> _Specs:
+    yield match.string, MediaSpec("uploaded", owner, f"uploaded/{match['key']}", _format(match.string))
+
+
+def _covers(match: re.Match[str], _owner: int) -> _Specs:
     stem, name = f"{match['dir']}/{match['id']}_{match['hash']}", f"novel/{match['id']}/cover"
     original = MediaSpec("cover", int(match["id"]), name, "jpg", box=(640, 900))
     yield f"/novel-cover-original/{stem}.jpg", original
@@ -121,14 +141,16 @@ def _covers(match: re.Match[str]) -> Iterator[tuple[str, MediaSpec]]:
     yield f"/novel-cover-master/{stem}_square1200.jpg", replace(original, kind="square", box=(360, 360))
 
 
-def _from_sized(path: str, owner: int) -> Iterator[tuple[str, MediaSpec]]:
-    """Full-size paths named only through a resized one: covers and uploaded pictures (works name their originals)."""
-    sized = _SIZE_PART.fullmatch(path)
-    tail = sized["tail"] if sized else path
-    if match := _COVER.match(tail):
-        yield from _covers(match)
-    elif match := _UPLOADED.fullmatch(tail):
-        yield tail, MediaSpec("uploaded", owner, f"uploaded/{match['key']}", "jpg", box=(1200, 1200))
+_READERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], int], _Specs]], ...]] = (
+    (_ORIGINAL, _original),
+    (_FRAME, _frame),
+    (_ZIP, _archives),
+    (_SIZE_PART, _sized),
+    (_COVER, _covers),
+    (_AVATAR, _avatar),
+    (_GRAPHIC, _graphic),
+    (_UPLOADED, _uploaded),
+)
 
 
 class MediaIndex:

@@ -28,6 +28,8 @@ class MediaFile:
     last_modified: str
 
 
+_COVER_SIZE: Final = (640, 900)
+_AVATAR_SIZE: Final = (170, 170)
 _UNDATED: Final = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -102,20 +104,23 @@ class MediaStore:
 
     def _draw(self, spec: MediaSpec) -> bytes:
         work = self._world.illusts.get(spec.owner)
-        if spec.kind == "zip" and work is not None:
-            box = pictures.fit(self._size, spec.box)
-            return pictures.ugoira_zip(spec.owner, [frame.file for frame in work.frames], box)
-        if spec.kind == "frame" and work is not None:
-            return pictures.frame_bytes(spec.owner, spec.page, len(work.frames), self._size, spec.fmt)
-        if spec.kind == "placeholder":
-            return pictures.placeholder_bytes(spec.name, spec.fmt)
-        if spec.kind == "square" and spec.box is not None:
-            return pictures.square_bytes(self._name(spec), self._size, spec.box, spec.fmt)
-        if spec.kind == "cover":
-            return pictures.picture_bytes(self._name(spec), spec.fmt, (640, 900), box=spec.box)
-        if spec.kind == "avatar":
-            return pictures.picture_bytes(self._name(spec), spec.fmt, (170, 170))
-        return pictures.picture_bytes(self._name(spec), spec.fmt, self._size, box=spec.box)
+        match spec.kind:
+            case "zip" if work is not None:
+                box = pictures.fit(self._size, spec.box)
+                body = pictures.ugoira_zip(spec.owner, [frame.file for frame in work.frames], box)
+            case "frame" if work is not None:
+                body = pictures.frame_bytes(spec.owner, spec.page, len(work.frames), self._size, spec.fmt)
+            case "placeholder":
+                body = pictures.placeholder_bytes(spec.name, spec.fmt)
+            case "square":
+                body = pictures.square_bytes(self._name(spec), self._size, spec.box or self._size, spec.fmt)
+            case "cover":
+                body = pictures.picture_bytes(self._name(spec), spec.fmt, _COVER_SIZE, box=spec.box)
+            case "avatar":
+                body = pictures.picture_bytes(self._name(spec), spec.fmt, _AVATAR_SIZE)
+            case _:
+                body = pictures.picture_bytes(self._name(spec), spec.fmt, self._size, box=spec.box)
+        return body
 
     def _made(self, key: _Key, task: asyncio.Task[MediaFile]) -> None:
         self._making.pop(key, None)

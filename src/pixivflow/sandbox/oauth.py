@@ -1,4 +1,7 @@
-"""Tokens, codes and the rules of the token endpoint. Time comes in as an argument; nothing is secret, all is invented."""
+"""Tokens, codes and the rules of the token endpoint.
+
+Time comes in as an argument; nothing is secret, all is invented.
+"""
 
 from __future__ import annotations
 
@@ -191,6 +194,6 @@ def callback_page(call: Call) -> Answer:
     return redirect(target) if code else html("<!doctype html><title>Error</title><p>No code.</p>", 400)
 
 
-def accounts_page(call: Call) -> Answer:
+def accounts_page(_call: Call) -> Answer:
     """The log-in form's host: a plain page, since the sandbox approves by itself."""
     return html("<!doctype html><title>Log in</title><p>This sandbox approves every log-in at /web/v1/login.</p>")

@@ -37,7 +37,7 @@ def draw(name: str, size: tuple[int, int], *, step: int = 0, steps: int = 1) -> 
     ground = Image.frombytes("RGB", (6, 8), rng.randbytes(6 * 8 * 3)).resize(size, Image.Resampling.BILINEAR)
     cells = (24, 32)
     mosaic = Image.frombytes("L", cells, rng.randbytes(cells[0] * cells[1])).resize(size, Image.Resampling.NEAREST)
-    picture = Image.blend(ground, Image.merge("RGB", (mosaic, mosaic, mosaic)), 0.08)
+    picture = Image.blend(ground, Image.merge("RGB", (mosaic, mosaic, mosaic)), 0.05)
     if steps > 1:
         top = size[1] * step // steps
         bar = (0, top, size[0], min(size[1], top + max(4, size[1] // (steps + 1))))
@@ -45,7 +45,7 @@ def draw(name: str, size: tuple[int, int], *, step: int = 0, steps: int = 1) -> 
     return picture
 
 
-def encode(picture: Image.Image, fmt: str, *, quality: int = 85) -> bytes:
+def encode(picture: Image.Image, fmt: str, *, quality: int = 80) -> bytes:
     """File bytes. PNG and GIF go through a small palette so that they stay as light as the JPEG files."""
     out = io.BytesIO()
     if fmt in {"png", "gif"}:
@@ -58,7 +58,7 @@ def encode(picture: Image.Image, fmt: str, *, quality: int = 85) -> bytes:
 
 def picture_bytes(name: str, fmt: str, size: tuple[int, int], *, box: tuple[int, int] | None = None) -> bytes:
     """One page in one size. A resized copy is compressed harder, so it never equals the original even at equal size."""
-    return encode(draw(name, fit(size, box)), fmt, quality=85 if box is None else 60)
+    return encode(draw(name, fit(size, box)), fmt, quality=80 if box is None else 60)
 
 
 def square_bytes(name: str, size: tuple[int, int], box: tuple[int, int], fmt: str = "jpg") -> bytes:
@@ -83,7 +83,7 @@ def frame_bytes(work: int, index: int, count: int, size: tuple[int, int], fmt: s
 
 
 def stored_zip(members: Sequence[tuple[str, bytes]]) -> bytes:
-    """An uncompressed archive with exactly these members in this order (names are taken as they are, even hostile ones)."""
+    """An uncompressed archive of exactly these members in this order; names are taken as they are, hostile ones too."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members:

@@ -1,7 +1,7 @@
 """A CONNECT proxy for stock clients: every `host:443` is tunnelled to the sandbox's TLS port, whatever the name.
 
-Plain `http://` requests sent to it go to the plain port. With a user and password it answers 407 to everyone else, so that
-clients' handling of proxy credentials can be tested.
+Plain `http://` requests sent to it go to the plain port. With a user and password it answers 407 to everyone else,
+so that clients' handling of proxy credentials can be tested.
 """
 
 from __future__ import annotations

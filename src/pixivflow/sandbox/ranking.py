@@ -1,7 +1,8 @@
 """Rankings of a JST day: pure functions.
 
-The list of a day names works that existed at its end: those inside the mode's window first, by bookmarks, then older ones in an
-order that changes from day to day. So every published day has a list, as on the site, although the world has few works.
+The list of a day names works that existed at its end: those inside the mode's window first, by bookmarks, then
+older ones in an order that changes from day to day. So every published day has a list, as on the site, although the
+world has few works.
 """
 
 from __future__ import annotations

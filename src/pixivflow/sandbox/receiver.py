@@ -1,7 +1,7 @@
 """A receiver of deliveries that does as it is told: what came, and what to answer next. Knows no socket.
 
-It keeps one visible item per idempotency key, as a careful receiver does, and every request beside it, so that a test can tell
-"sent twice" from "seen twice".
+It keeps one visible item per idempotency key, as a careful receiver does, and every request beside it, so that a
+test can tell "sent twice" from "seen twice".
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from pixivflow.sandbox.pulse import Pulse
 
 Channel = Literal["submit", "callback", "ready", "outcome", "notify"]
 CHANNELS: Final[tuple[Channel, ...]] = ("submit", "callback", "ready", "outcome", "notify")
 ANSWERS: Final = ("accepted", "duplicate", "replay", "failed", "status", "slow", "stall", "drop_before", "drop_after")
-_STEP_KEYS: Final = frozenset(("answer", "status", "seconds", "retry_after_s", "word", "matched_key", "body"))
+
+
+def read_channel(name: object) -> Channel | None:
+    """The channel of that name, None if there is none."""
+    return next((channel for channel in CHANNELS if channel == name), None)
 
 
 class ScriptError(ValueError):
@@ -49,28 +53,45 @@ class Script:
         return self.steps.popleft() if self.steps else self.default
 
 
+def _is_status(value: Any) -> bool:
+    return isinstance(value, int) and 200 <= value <= 599
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_STEP_CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "answer": (lambda value: value in ANSWERS, f"must be one of {', '.join(ANSWERS)}"),
+    "status": (_is_status, "must be a status from 200 to 599"),
+    "seconds": (_is_number, "must be a number >= 0"),
+    "retry_after_s": (_is_number, "must be a number >= 0"),
+    "word": (_is_text, "must be a text"),
+    "matched_key": (_is_text, "must be a text"),
+    "body": (lambda _value: True, ""),
+}
+
+
 def read_step(value: Any, at: str) -> Step:
     """A step from a script: an object, or the name of an answer. Raises ScriptError."""
     if isinstance(value, str):
         value = {"answer": value}
     if not isinstance(value, Mapping):
         raise ScriptError(f"{at}: must be an object or one of {', '.join(ANSWERS)}")
-    if unknown := sorted(set(value) - _STEP_KEYS):
-        raise ScriptError(f"{at}: unknown key '{unknown[0]}'")
-    if value.get("answer") not in ANSWERS:
-        raise ScriptError(f"{at}.answer: must be one of {', '.join(ANSWERS)}")
-    status = value.get("status")
-    if status is not None and not (isinstance(status, int) and 200 <= status <= 599):
-        raise ScriptError(f"{at}.status: must be a status from 200 to 599")
-    if value["answer"] == "status" and status is None:
+    for key, inner in value.items():
+        if key not in _STEP_CHECKS:
+            raise ScriptError(f"{at}: unknown key '{key}'")
+        check, problem = _STEP_CHECKS[key]
+        if not check(inner):
+            raise ScriptError(f"{at}.{key}: {problem}")
+    if "answer" not in value:
+        raise ScriptError(f"{at}.answer: is required")
+    if value["answer"] == "status" and "status" not in value:
         raise ScriptError(f"{at}.status: is required by the answer 'status'")
-    for key in ("seconds", "retry_after_s"):
-        inner = value.get(key, 0)
-        if inner is not None and (isinstance(inner, bool) or not isinstance(inner, int | float) or inner < 0):
-            raise ScriptError(f"{at}.{key}: must be a number >= 0")
-    for key in ("word", "matched_key"):
-        if not isinstance(value.get(key, ""), str | None):
-            raise ScriptError(f"{at}.{key}: must be a text")
     return Step(**value)
 
 
@@ -120,16 +141,27 @@ class Receiver:
             raise ScriptError("a script is a list of answers or an object with 'answers'")
         if unknown := sorted(set(document) - {"answers", "default", "channel", "token", "enforce_token"}):
             raise ScriptError(f"unknown key '{unknown[0]}'")
-        channel, answers = document.get("channel", "submit"), document.get("answers", [])
-        if channel not in CHANNELS:
+        channel, answers = read_channel(document.get("channel", "submit")), document.get("answers", [])
+        if channel is None:
             raise ScriptError(f"channel: must be one of {', '.join(CHANNELS)}")
         if not isinstance(answers, list):
             raise ScriptError("answers: must be a list")
         token = document.get("token", self.token)
         if token is not None and not isinstance(token, str):
             raise ScriptError("token: must be a text")
-        self.script(answers, default=document.get("default", "accepted"), channel=cast("Channel", channel))
+        self.script(answers, default=document.get("default", "accepted"), channel=channel)
         self.token, self.enforce_token = token, document.get("enforce_token", self.enforce_token) is True
+
+    def kept(self, channel: Channel) -> list[dict[str, Any]]:
+        """What came by a channel, in order of arrival (readiness probes are only counted)."""
+        lists: dict[Channel, list[dict[str, Any]]] = {
+            "submit": self.requests,
+            "callback": self.callbacks,
+            "outcome": self.outcomes,
+            "notify": self.notices,
+            "ready": [],
+        }
+        return lists[channel]
 
     def next_step(self, channel: Channel) -> Step:
         """Take the next answer of a channel."""
@@ -182,12 +214,12 @@ class Receiver:
             known["times"] += 1
             ack = _ack(known["review_id"], step.word or "pending", reason="idempotency_key", matched=key)
             return Reply(200, ack, drop=drop)
-        item = {
+        item: dict[str, Any] = {
             "review_id": f"rv-{len(self.items) + 1}",
             "idempotency_key": key,
             "times": 1,
-            **{name: request[name] for name in ("fields", "files", "json") if name in request},
         }
+        item.update((name, request[name]) for name in ("fields", "files", "json") if name in request)
         self.items.append(item)
         if key:
             self._by_key[key] = item
@@ -195,8 +227,7 @@ class Receiver:
 
     def noticed(self, channel: Channel, step: Step, request: dict[str, Any]) -> Reply:
         """Take in a callback, outcome or notice and say what to answer."""
-        kept = {"callback": self.callbacks, "outcome": self.outcomes, "notify": self.notices}[channel]
-        kept.append(request)
+        self.kept(channel).append(request)
         match step.answer:
             case "status" | "failed":
                 reply = _status_reply(step)

@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from aiohttp import BodyPartReader, hdrs, web
 
-from pixivflow.sandbox.receiver import CHANNELS, Channel, Receiver, Reply, Step, ready_reply
+from pixivflow.sandbox.receiver import CHANNELS, Receiver, Reply, Step, read_channel, ready_reply
 from pixivflow.sandbox.sending import hang_up
 
 _SECRET_HEADERS: Final = frozenset(("authorization", "cookie", "proxy-authorization"))
@@ -29,12 +29,13 @@ class ReceiverSite:
         """The receiver of that name; it comes into being when first named."""
         return self._receivers.setdefault(name, Receiver(name))
 
-    async def answer(self, request: web.BaseRequest, name: str, channel: str) -> web.StreamResponse:
+    async def answer(self, request: web.BaseRequest, name: str, channel_name: str) -> web.StreamResponse:
         """Answer a request to one of a receiver's channels."""
-        if channel not in CHANNELS:
+        channel = read_channel(channel_name)
+        if channel is None:
             return web.json_response({"error": "unknown channel", "channels": list(CHANNELS)}, status=404)
         receiver = self.get(name)
-        step = receiver.next_step(cast("Channel", channel))
+        step = receiver.next_step(channel)
         if step.answer == "drop_before":
             receiver.dropped_unread += 1
             hang_up(request, hard=False)
@@ -46,7 +47,7 @@ class ReceiverSite:
             receiver.pulse.beat()
             return _response(request, ready_reply(step))
         described = await _describe(request)
-        described["number"] = len(receiver.requests if channel == "submit" else receiver.callbacks) + 1
+        described["number"] = len(receiver.kept(channel)) + 1
         described["authorization"] = receiver.authorization(request.headers.get(hdrs.AUTHORIZATION))
         if receiver.refuses(described["authorization"]):
             step = Step("status", status=401)
@@ -55,7 +56,7 @@ class ReceiverSite:
         await self._linger(step)
         if channel == "submit":
             return _response(request, receiver.submitted(step, described))
-        return _response(request, receiver.noticed(cast("Channel", channel), step, described))
+        return _response(request, receiver.noticed(channel, step, described))
 
     async def _linger(self, step: Step) -> None:
         if step.answer == "stall":
@@ -72,7 +73,10 @@ def _response(request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
 
 
 async def _describe(request: web.BaseRequest) -> dict[str, Any]:
-    """What came, without secrets and without the bytes of files. A body that cannot be read is named under `problem`."""
+    """What came, without secrets and without the bytes of files.
+
+    A body that cannot be read is named under `problem`.
+    """
     headers = {key: value for key, value in request.headers.items() if key.lower() not in _SECRET_HEADERS}
     described: dict[str, Any] = {"method": request.method, "query": request.query_string, "headers": headers}
     try:
@@ -91,7 +95,7 @@ async def _read_parts(request: web.BaseRequest) -> dict[str, Any]:
     reader = await request.multipart()
     while (part := await reader.next()) is not None:
         if not isinstance(part, BodyPartReader):
-            raise ValueError("nested multipart")
+            raise ValueError("nested multipart")  # noqa: TRY004 - the value of the body is wrong, not a type of ours
         parts.append(await _read_part(part))
     fields: dict[str, list[str]] = {}
     for entry in parts:

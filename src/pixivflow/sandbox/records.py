@@ -41,7 +41,10 @@ def tag_list(tags: Sequence[str | tuple[str, str | None]]) -> list[Record]:
 
 
 def placeholder_url(reason: str = "sanity_level") -> str:
-    """URL of the picture shown instead of a restricted work; reasons seen: sanity_level, unviewable, mypixiv, unknown."""
+    """URL of the picture shown instead of a restricted work.
+
+    Reasons seen: sanity_level, unviewable, mypixiv, unknown.
+    """
     return f"{STATIC}/common/images/limit_{reason}_360.png"
 
 
@@ -58,7 +61,7 @@ def picture_urls(work_id: int, created: datetime, page: int, ext: str, *, ugoira
     }
 
 
-def illust(  # noqa: PLR0913 - one keyword per field a test may want to choose
+def illust(
     work_id: int,
     created: datetime,
     author: Record,
@@ -141,7 +144,7 @@ def cover_urls(novel_id: int, created: datetime) -> dict[str, str]:
     }
 
 
-def novel(  # noqa: PLR0913 - one keyword per field a test may want to choose
+def novel(
     novel_id: int,
     created: datetime,
     author: Record,

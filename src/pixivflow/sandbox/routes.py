@@ -149,8 +149,15 @@ ROUTES: Final[tuple[Route, ...]] = (
     _web("web.novel_page", "/novel/show.php", web.page),
 )
 MEDIA_ROUTES: Final[tuple[str, ...]] = (
-    "media.original", "media.resized", "media.zip", "media.cover", "media.uploaded", "media.avatar", "media.placeholder", "media.other",
-)  # fmt: skip
+    "media.original",
+    "media.resized",
+    "media.zip",
+    "media.cover",
+    "media.uploaded",
+    "media.avatar",
+    "media.placeholder",
+    "media.other",
+)
 OTHER: Final = "unknown"
 
 
@@ -175,18 +182,20 @@ def find(site: Site, path: str) -> tuple[Route, dict[str, str]] | None:
     return None
 
 
+_MEDIA_NAMES: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"/img-original/", "media.original"),
+        (r"/img-zip-ugoira/", "media.zip"),
+        (r"/common/images/", "media.placeholder"),
+        (r"(/c/[^/]+)?/novel-cover-", "media.cover"),
+        (r"/user-profile/", "media.avatar"),
+        (r"(/c/[^/]+)?/novel/", "media.uploaded"),
+        (r"(/c/[^/]+)?/img-master/", "media.resized"),
+    )
+)
+
+
 def media_route(path: str) -> str:
     """Route name of a media path."""
-    if path.startswith("/img-original/"):
-        return "media.original"
-    if path.startswith("/img-zip-ugoira/"):
-        return "media.zip"
-    if path.startswith("/common/images/"):
-        return "media.placeholder"
-    if "novel-cover-" in path:
-        return "media.cover"
-    if path.startswith("/user-profile/"):
-        return "media.avatar"
-    if path.startswith(("/novel/",)) or "/novel/img/" in path:
-        return "media.uploaded"
-    return "media.resized" if "/img-master/" in path else "media.other"
+    return next((name for pattern, name in _MEDIA_NAMES if pattern.match(path)), "media.other")

@@ -1,7 +1,7 @@
 """Search as the site answers it: pure functions over the indexed works.
 
-Words separated by a space must all be there; `a OR b` accepts either and binds closer than the space; a leading `-` excludes;
-brackets group. Days are JST days, both ends included.
+Words separated by a space must all be there; `a OR b` accepts either and binds closer than the space; a leading `-`
+excludes; brackets group. Days are JST days, both ends included.
 """
 
 from __future__ import annotations
@@ -67,23 +67,23 @@ def _parse_group(tokens: list[str], at: int, *, depth: int) -> tuple[Expression,
     units: list[Term | AnyOf] = []
     joining = False
     while at < len(tokens):
-        token = tokens[at]
+        word = tokens[at]
         at += 1
-        if token == ")":
+        if word == ")":
             if depth:
                 break
             continue
-        if token == "OR":
+        if word == "OR":
             joining = bool(units)
             continue
         unit: Term | AnyOf
-        if token == "(" and depth < 20:
+        if word == "(" and depth < 20:
             inner, at = _parse_group(tokens, at, depth=depth + 1)
             unit = inner[0] if len(inner) == 1 else AnyOf((inner,))
-        elif token.startswith("-") and len(token) > 1:
-            unit = Term(fold(token[1:]), wanted=False)
+        elif word.startswith("-") and len(word) > 1:
+            unit = Term(fold(word[1:]), wanted=False)
         else:
-            unit = Term(fold(token))
+            unit = Term(fold(word))
         units[-1:] = [_either(units[-1], unit)] if joining else [*units[-1:], unit]
         joining = False
     return tuple(units), at

@@ -28,8 +28,8 @@ _SHUTDOWN_S = 2.0
 class Sandbox:
     """A Pixiv-compatible server and a receiver of deliveries on one loopback port.
 
-    `world` replaces the generated one. `tls_dir` turns TLS on and gets `ca.pem`; `proxy` adds a CONNECT proxy. A port of 0 takes
-    a free one. Life: `start` returns when it listens, `stop` is safe to call twice.
+    `world` replaces the generated one. `tls_dir` turns TLS on and gets `ca.pem`; `proxy` adds a CONNECT proxy. A
+    port of 0 takes a free one. Life: `start` returns when it listens, `stop` is safe to call twice.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Sandbox:
         self.proxy: ConnectProxy | None = None
         self._addresses: Addresses | None = None
 
-    # -- life --------------------------------------------------------------------------------------------------------------
+    # -- life ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> Addresses:
         """Build the world and listen. Raises OSError for a port in use, TlsUnavailableError without `trustme`."""
@@ -120,7 +120,7 @@ class Sandbox:
     ) -> None:
         await self.stop()
 
-    # -- where ---------------------------------------------------------------------------------------------------------------
+    # -- where -----------------------------------------------------------------------------------------------------
 
     @property
     def addresses(self) -> Addresses:
@@ -142,7 +142,7 @@ class Sandbox:
         """Address of a receiver's channel: submit, callback, ready, outcome or notify."""
         return f"{self.base_url}/__sandbox__/receiver/{name}/{channel}"
 
-    # -- what it holds and saw -------------------------------------------------------------------------------------------------
+    # -- what it holds and saw -------------------------------------------------------------------------------------
 
     @property
     def site(self) -> Site:
@@ -231,8 +231,9 @@ async def serve(
 ) -> None:
     """Run a sandbox until `stop` is set (or the task is cancelled). Prints nothing; `ready` is told where it listens.
 
-    Raises FaultFileError for a bad fault file (before anything listens), OSError for a port in use, TlsUnavailableError if TLS
-    is asked for without the package that makes certificates. `proxy_port` None means no proxy, 0 a free port.
+    Raises FaultFileError for a bad fault file (before anything listens), OSError for a port in use,
+    TlsUnavailableError if TLS is asked for without the package that makes certificates. `proxy_port` None means no
+    proxy, 0 a free port.
     """
     rules = load_rules(faults_file) if faults_file is not None else []
     sandbox = Sandbox(

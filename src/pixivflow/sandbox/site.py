@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from aiohttp import hdrs, web
@@ -130,7 +131,10 @@ class Site:
         return await send(request, answer, sending, self._released)
 
     def _changed(self, request: web.BaseRequest, subject: Subject, actions: Sequence[Action], answer: Answer) -> Answer:
-        """The answer after the faults that change it. Faults on records count here, since they ask what is in the answer."""
+        """The answer after the faults that change it.
+
+        Faults on records are counted here and not earlier, since they ask what is in the answer.
+        """
         if not self.faults:
             return answer
         query = request.rel_url.raw_query_string
@@ -138,7 +142,7 @@ class Site:
         for action in actions:
             answer = fault_answers.changed(answer, action, own_url=own_url)
         if answer.document is not None and answer.status < 300:
-            for action, work in self.faults.on_records(subject, lambda: fault_answers.ids_in(answer)):
+            for action, work in self.faults.on_records(subject, partial(fault_answers.ids_in, answer)):
                 answer = fault_answers.on_records(answer, action, work)
         return answer
 

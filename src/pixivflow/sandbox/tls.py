@@ -16,8 +16,8 @@ class TlsUnavailableError(RuntimeError):
 def server_context(folder: Path, extra_names: Iterable[str] = ()) -> tuple[ssl.SSLContext, Path]:
     """A server context whose certificate names all simulated hosts, and the file `ca.pem` that clients must trust.
 
-    The key of the authority is never written: the file can only vouch for this process. Raises TlsUnavailableError without
-    the package `trustme`.
+    The key of the authority is never written: the file can only vouch for this process. Raises TlsUnavailableError
+    without the package `trustme`.
     """
     try:
         import trustme  # noqa: PLC0415 - only those who ask for TLS need the package

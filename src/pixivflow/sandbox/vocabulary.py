@@ -1,7 +1,7 @@
 """Words of the invented world: tags with and without translations, titles plain and awkward, names, sentences.
 
-The awkward ones repeat what users of such tools reported as trouble: slashes, colons, reserved names, emoji of several code
-points, titles longer than a file system allows, characters that need escaping in XML.
+The awkward ones repeat what users of such tools reported as trouble: slashes, colons, reserved names, emoji of
+several code points, titles longer than a file system allows, characters that need escaping in XML.
 """
 
 from __future__ import annotations
@@ -56,9 +56,27 @@ NOVEL_TAGS: Final[tuple[tuple[str, str | None], ...]] = (
 )
 
 TITLES: Final[tuple[str, ...]] = (
-    "朝の光", "雨上がりの街", "Sky garden", "星を数える夜", "午後三時", "帰り道", "Little harbor", "夏の終わり", "海辺の駅",
-    "花と風", "Night train", "静かな図書室", "雪の朝", "坂の上の家", "Paper boat", "灯台", "秋桜", "青い傘", "屋上にて", "Good morning",
-)  # fmt: skip
+    "朝の光",
+    "雨上がりの街",
+    "Sky garden",
+    "星を数える夜",
+    "午後三時",
+    "帰り道",
+    "Little harbor",
+    "夏の終わり",
+    "海辺の駅",
+    "花と風",
+    "Night train",
+    "静かな図書室",
+    "雪の朝",
+    "坂の上の家",
+    "Paper boat",
+    "灯台",
+    "秋桜",
+    "青い傘",
+    "屋上にて",
+    "Good morning",
+)
 AWKWARD_TITLES: Final[tuple[str, ...]] = (
     "表/裏: A\\B",
     "花 & 穹 <1>",
@@ -73,9 +91,19 @@ AWKWARD_TITLES: Final[tuple[str, ...]] = (
 )
 
 USER_NAMES: Final[tuple[str, ...]] = (
-    "Aoi@C107 東A-12b", "mizuki", "空色ノート", "Kaede/楓", "R.Tanaka", "紙飛行機🛩", "hinata_07", "宵待", "Momo", "灰色の猫",
-    "K", "Studio <Blue>",
-)  # fmt: skip
+    "Aoi@C107 東A-12b",
+    "mizuki",
+    "空色ノート",
+    "Kaede/楓",
+    "R.Tanaka",
+    "紙飛行機🛩",
+    "hinata_07",
+    "宵待",
+    "Momo",
+    "灰色の猫",
+    "K",
+    "Studio <Blue>",
+)
 
 SENTENCES: Final[dict[str, tuple[str, ...]]] = {
     "ja": (
@@ -87,11 +115,11 @@ SENTENCES: Final[dict[str, tuple[str, ...]]] = {
         "手紙の封はまだ切られていない。",
     ),
     "zh": (
-        "走出车站的时候，雨已经停了。",
-        "她望着窗外，轻轻地笑了。",
+        "走出车站的时候，雨已经停了。",  # noqa: RUF001 - Chinese punctuation
+        "她望着窗外，轻轻地笑了。",  # noqa: RUF001 - Chinese punctuation
         "旧钟敲了三下。",
         "风把花香送了过来。",
-        "那天夜里，城里没有一盏灯。",
+        "那天夜里，城里没有一盏灯。",  # noqa: RUF001 - Chinese punctuation
     ),
     "en": (
         "The rain had stopped before she left the station.",

@@ -1,14 +1,14 @@
 """The invented site: authors, works, novels, what the account bookmarked and whom it follows.
 
-Records are kept raw, as the API would send them, so that a test can put in anything: a work without `type`, a placeholder
-instead of pictures, 5,400 works at three an hour. What the sandbox needs to sort and search is read out of a record once, with
-a default for whatever is missing.
+Records are kept raw, as the API would send them, so that a test can put in anything: a work without `type`, a
+placeholder instead of pictures, 5,400 works at three an hour. What the sandbox needs to sort and search is read out
+of a record once, with a default for whatever is missing.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from pixivflow.sandbox.media_paths import MediaIndex
 from pixivflow.sandbox.records import Record
 
 Kind = Literal["illust", "novel"]
+_KEPT_MAX = 64
 VIEWER_ID = 900
 """The account every token belongs to."""
 
@@ -139,7 +140,7 @@ class World:
         self.media = MediaIndex()
         self.overrides: dict[str, tuple[bytes, str]] = {}
         """Media paths with bytes and content type set by a test."""
-        self._newest: dict[Kind, tuple[int, list[Work]]] = {}
+        self._kept: dict[Hashable, list[Work]] = {}
 
     @classmethod
     def from_records(
@@ -166,7 +167,10 @@ class World:
         return author
 
     def add_work(self, record: Record, *, frames: Sequence[Frame] | None = None) -> Work:
-        """Add an illustration, manga or ugoira, or replace the one with the same id. A record without id gets a free one."""
+        """Add an illustration, manga or ugoira, or replace the one with the same id.
+
+        A record without an id gets a free one.
+        """
         work_id = record["id"] if isinstance(record.get("id"), int) else max(self.illusts, default=0) + 1
         before = self.illusts.get(work_id)
         work = read_work(record, "illust", work_id)
@@ -229,11 +233,19 @@ class World:
 
     def newest(self, kind: Kind) -> list[Work]:
         """Works of one kind, newest first; of works of the same second the higher id first. Not to be changed."""
-        kept = self._newest.get(kind)
-        if kept is None or kept[0] != self.version:
-            ordered = sorted(self.of(kind).values(), key=lambda work: (work.created, work.id), reverse=True)
-            kept = self._newest[kind] = (self.version, ordered)
-        return kept[1]
+        return self.kept(
+            ("newest", kind),
+            lambda: sorted(self.of(kind).values(), key=lambda work: (work.created, work.id), reverse=True),
+        )
+
+    def kept(self, key: Hashable, make: Callable[[], list[Work]]) -> list[Work]:
+        """A list worked out once and kept until the world changes, so that paging does not search anew for every page."""
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= _KEPT_MAX:
+                self._kept.clear()
+            found = self._kept[key] = make()
+        return found
 
     def works_of(self, user_id: int, kind: Kind) -> list[Work]:
         """An author's works of one kind, newest first."""
@@ -244,7 +256,10 @@ class World:
         return [work for work in reversed(self.newest(kind)) if work.series_id == series_id]
 
     def first(self, kind: str) -> Work:
-        """Newest public all-ages work of a type: `illust`, `manga`, `ugoira` or `novel`. Raises LookupError if there is none."""
+        """Newest public all-ages work of a type: `illust`, `manga`, `ugoira` or `novel`.
+
+        Raises LookupError if there is none.
+        """
         works = self.newest("novel" if kind == "novel" else "illust")
         for work in works:
             if work.type == kind and work.x_restrict == 0 and work.record.get("visible") is not False:
@@ -277,6 +292,7 @@ class World:
 
     def _changed(self) -> None:
         self.version += 1
+        self._kept.clear()
 
 
 def default_frames(work_id: int, count: int = 6) -> tuple[Frame, ...]:

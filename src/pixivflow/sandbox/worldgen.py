@@ -1,8 +1,8 @@
 """The generated world: a pure function of seed, sizes and anchor day.
 
-Work number 0 is the newest. Ids, titles, tags and pixels depend on the number and the seed only, so they stay the same when a
-world gets more works or another anchor day. Eight works share a JST day; four of them stand within three minutes of midnight,
-two of those in the same second, because that is where day arithmetic goes wrong.
+Work number 0 is the newest. Ids, titles, tags and pixels depend on the number and the seed only, so they stay the
+same when a world gets more works or another anchor day. Eight works share a JST day; four of them stand within
+three minutes of midnight, two of those in the same second, because that is where day arithmetic goes wrong.
 """
 
 from __future__ import annotations
@@ -91,11 +91,14 @@ def popularity(seed: int, kind: str, index: int) -> tuple[int, int]:
 
 def generate(*, seed: int = 1, works: int = 200, novels: int | None = None, users: int = 12, anchor: date,
              size: tuple[int, int] = (600, 800)) -> World:  # fmt: skip
-    """A world of `works` illustrations, `novels` novels (None: one for five works, at least five) and `users` authors."""
+    """A world of `works` illustrations, `novels` novels and `users` authors.
+
+    Without a number of novels there is one for five works, at least five.
+    """
     world = World()
     authors = [_author(world, index) for index in range(max(1, users))]
     for index in range(works):
-        _add_illust(world, authors, seed, index, anchor, size)
+        _add_illust(world, authors, seed, index, created_at(index, anchor), size=size)
     for index in range(max(5, works // 5) if novels is None else novels):
         _add_novel(world, authors, seed, index, anchor)
     return world
@@ -149,18 +152,18 @@ def _title(seed: int, index: int, *, awkward: bool) -> str:
 
 
 def _add_illust(
-    world: World, authors: list[Record], seed: int, index: int, anchor: date, size: tuple[int, int]
+    world: World, authors: list[Record], seed: int, index: int, created: datetime, *, size: tuple[int, int]
 ) -> None:
     kind = ARCHETYPES[index % len(ARCHETYPES)]
     bookmarks, views = popularity(seed, "illust", index)
-    # Manga come from two authors only and series novels from one, so that series have several parts even in a small world.
+    # Manga come from two authors and series novels from one: even in a small world a series has several parts.
     by = index // 2 % min(2, len(authors)) if kind.kind == "manga" else pick_author(seed, "illust", index, len(authors))
     work_id = illust_id(index, seed)
     rng = stream(seed, "illust", index, "details")
     series = world.series["illust", ILLUST_SERIES + by] if kind.kind == "manga" else None
     record = records.illust(
         work_id,
-        created_at(index, anchor),
+        created,
         authors[by],
         title=_title(seed, index, awkward=kind.awkward),
         kind=kind.kind,

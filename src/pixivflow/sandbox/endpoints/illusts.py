@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
 from pixivflow.sandbox import ranking, search
@@ -28,7 +29,7 @@ def listed(call: Call, works: list[Work], kind: Kind, **more: Any) -> Answer:
 def run(call: Call, kind: Kind) -> list[Work]:
     """The works a search call asks for."""
     query = search.read_query(kind, call.query, now=call.now, premium=call.options.premium)
-    return search.run_search(call.world.newest(kind), query)
+    return call.world.kept(query, lambda: search.run_search(call.world.newest(kind), query))
 
 
 def search_illust(call: Call) -> Answer:
@@ -43,8 +44,12 @@ def ranked(call: Call, kind: Kind) -> Answer:
     mode = ranking.read_mode(kind, name)
     newest = ranking.newest_ranking_day(call.now)
     day = ranking.read_day(call.query.get("date"), newest=newest, today=day_of(call.now))
-    works = ranking.rank(call.world.newest(kind), name, mode, day) if day else []
+    works = _ranked(call.world, kind, name, mode, day) if day else []
     return listed(call, visible(call, works) if mode.ratings == {0} else works, kind)
+
+
+def _ranked(world: World, kind: Kind, name: str, mode: ranking.Mode, day: date) -> list[Work]:
+    return world.kept((kind, name, day), lambda: ranking.rank(world.newest(kind), name, mode, day))
 
 
 def illust_ranking(call: Call) -> Answer:

@@ -36,7 +36,10 @@ def text(call: Call) -> Answer:
 
 
 def series(call: Call) -> Answer:
-    """`/v2/novel/series` and `/v1/novel/series`: reading order, paged by `last_order`, the number of parts already listed."""
+    """`/v2/novel/series` and `/v1/novel/series`: in reading order.
+
+    Paged by `last_order`, the number of parts already listed.
+    """
     found = call.world.series.get(("novel", call.whole("series_id")))
     works = call.world.in_series("novel", found.id) if found else []
     if found is None or not works:

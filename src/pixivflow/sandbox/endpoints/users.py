@@ -129,7 +129,8 @@ def _restrict(call: Call) -> str:
 def bookmarked_by(world: World, user_id: int, kind: Kind, restrict: str) -> list[Work]:
     """Works a user bookmarked, newest first.
 
-    The account's own bookmarks are the works marked so (those with `restrict` 1 privately); another user's are drawn by lot.
+    The account's own bookmarks are the works marked so (those with `restrict` 1 privately); another user's are
+    drawn by lot.
     """
     if user_id == VIEWER_ID:
         private = restrict == "private"
@@ -172,9 +173,8 @@ def bookmarks_novel(call: Call) -> Answer:
 
 
 def _bookmark_tags(call: Call, kind: Kind) -> Answer:
-    works = bookmarked_by(
-        call.world, call.query.get("user_id") and call.whole("user_id") or VIEWER_ID, kind, _restrict(call)
-    )
+    user_id = call.whole("user_id") if call.query.get("user_id") else VIEWER_ID
+    works = bookmarked_by(call.world, user_id, kind, _restrict(call))
     counts = Counter(tag["name"] for work in works for tag in work.record.get("tags") or () if "name" in tag)
     page, following = paged(call, counts.most_common())
     return Answer(

@@ -183,7 +183,7 @@ def user_works(call: Call) -> Answer:
     )
 
 
-def unlisted(call: Call) -> Answer:
+def unlisted(_call: Call) -> Answer:
     """`/ajax/illust/unlisted/{token}`: this world has no unlisted works."""
     return missing()
 
