@@ -31,13 +31,17 @@ class AckState:
 
 
 def append(tx: Tx, job_id: str, kind: EventKind, detail: Mapping[str, Any] | None = None) -> None:
-    """Record what happened to a job. The schema refuses a visible kind twice, and a second end."""
-    tx.one(
+    """Record what happened to a job. The schema refuses a visible kind twice, and a second end.
+
+    Time never runs backward within a job, whatever the clock does: time order and id order agree.
+    """
+    last = tx.one("events_last_at", {"job_id": job_id})
+    tx.run(
         "events_insert",
         {
             "job_id": job_id,
             "kind": kind.value,
-            "at": tx.now,
+            "at": max(tx.now, last["at"]) if last else tx.now,
             "visible": int(kind in WIRE_TYPE),
             "terminal": int(kind in TERMINAL_KINDS),
             "detail": dump(detail) if detail else None,

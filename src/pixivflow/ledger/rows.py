@@ -92,10 +92,10 @@ def job_of(row: Row, cells: tuple[CellRecord, ...]) -> JobRecord:
 
 def read_job(tx: Tx, row: Row) -> JobRecord:
     """Complete a job row with its cells and picks."""
-    picks = tx.all("picks_of_job", {"job_id": row["id"]})
+    picks = sorted(tx.all("picks_of_job", {"job_id": row["id"]}), key=_ordinal)
     cells = tuple(
         cell_of(cell, tuple(pick_of(p) for p in picks if p["target_id"] == cell["target_id"]))
-        for cell in tx.all("cells_of_job", {"job_id": row["id"]})
+        for cell in sorted(tx.all("cells_of_job", {"job_id": row["id"]}), key=_ordinal)
     )
     return job_of(row, cells)
 
@@ -127,6 +127,10 @@ def asset_of(row: Row) -> Asset:
         duration_ms=row["duration_ms"],
         key=row["key"] or "",
     )
+
+
+def _ordinal(row: Row) -> int:
+    return int(row["ordinal"])
 
 
 def _reason(text: str | None) -> Reason | None:

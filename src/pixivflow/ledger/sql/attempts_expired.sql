@@ -1,5 +1,5 @@
 -- Live attempts whose lease has run out.
 SELECT id, job_id, account FROM attempts
-WHERE state IN ('granted', 'running') AND lease_until <= :now
+WHERE live = 1 AND lease_until <= :now
 ORDER BY id
 LIMIT :limit

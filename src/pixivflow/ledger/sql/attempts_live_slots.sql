@@ -1,2 +1,2 @@
 -- The places of an account that are taken.
-SELECT slot FROM attempts WHERE account = :account AND state IN ('granted', 'running')
+SELECT slot FROM attempts WHERE account = :account AND live = 1
