@@ -31,6 +31,7 @@ class Section(BaseModel):
         alias_generator=to_camel,
         allow_inf_nan=False,
         hide_input_in_errors=True,
+        defer_build=True,  # the outermost model builds them all; importing stays quick
     )
 
 

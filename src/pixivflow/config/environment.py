@@ -26,6 +26,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("PIXIV_REFRESH_TOKEN", ("pixiv", "refreshToken")),
     Variable("PIXIV_CLIENT_ID", ("pixiv", "clientId")),
     Variable("PIXIV_CLIENT_SECRET", ("pixiv", "clientSecret")),
+    Variable("PIXIV_AUTH_READONLY", ("pixiv", "authReadOnly")),
     Variable("PIXIV_DOWNLOAD_DIR", ("storage", "downloadDirectory")),
     Variable("PIXIV_DATABASE_PATH", ("storage", "databasePath")),
     Variable("PIXIV_ILLUSTRATION_DIR", ("storage", "illustrationDirectory")),

@@ -41,6 +41,9 @@ class PixivConfig(Section):
     account_id: str = Field(
         default="default", description="Name of the account in limits and in the Job API; blank means `default`."
     )
+    auth_read_only: bool = Field(
+        default=False, description="Never ask for new tokens: another process sharing the account keeps them fresh."
+    )
     endpoints: Endpoints = Field(default_factory=Endpoints, description="Other addresses for the site, e.g. a sandbox.")
 
     @property

@@ -85,6 +85,7 @@ def test_variables_win_over_the_file_and_are_named_as_origin() -> None:
         "PIXIV_CANDIDATE_SCAN_LIMIT": "9",
         "PIXIV_LOG_LEVEL": "debug",
         "PIXIV_SCHEDULER_ENABLED": "1",
+        "PIXIV_AUTH_READONLY": "Yes",
         "PIXIV_DATABASE_PATH": "/srv/x.db",
         "CACHE_MAX_SIZE_MB": "",
     }
@@ -95,6 +96,7 @@ def test_variables_win_over_the_file_and_are_named_as_origin() -> None:
     assert config.pixiv.usable_refresh_token == "another-refresh-token"
     assert config.download.candidate_scan_limit == 9
     assert config.scheduler.enabled
+    assert config.pixiv.auth_read_only
     assert config.log_level == "info"
     assert config.database_path == Path("/srv/x.db")
     assert config.storage.cache_max_size_mb == 3
