@@ -215,7 +215,7 @@ def move_pick(tx: Tx, job_id: str, ref: WorkRef, to: CellState, verdict: Verdict
 def _roll(tx: Tx, cell: CellRecord, job_id: str, *, collecting: bool, end: CellEnd | None = None) -> None:
     to = roll_up((pick.state for pick in cell.picks), collecting=collecting)
     reason = end.reason if end else None
-    message = end.message if end else None
+    message = (end.message if end else None) or cell.message
     if not cell.picks and not collecting:
         reason = reason or Reason.NO_CANDIDATE
         to = _EMPTY_END.get(reason, CellState.FAILED)

@@ -6,7 +6,9 @@ paused while another took over changes nothing.
 
 from __future__ import annotations
 
+import json
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,10 +35,10 @@ class Settled:
     job_id: str | None
 
 
-def claim(tx: Tx, limit: int) -> list[OutboxRow]:
+def claim(tx: Tx, limit: int, *, skip_routes: Collection[str] = ()) -> list[OutboxRow]:
     """Claim due rows. A row whose job was ended from outside is closed instead."""
     claimed = []
-    for due in tx.all("outbox_due", {"now": tx.now, "limit": limit}):
+    for due in tx.all("outbox_due", {"now": tx.now, "limit": limit, "skip": json.dumps(sorted(skip_routes))}):
         row = tx.one(
             "outbox_claim",
             {"id": due["id"], "now": tx.now, "lease_until": tx.now + LEASE_MS, "token": uuid.uuid4().hex},
@@ -94,9 +96,15 @@ def defer(tx: Tx, row: OutboxRow, why: str, delay_ms: int) -> None:
     )
 
 
-def next_due(tx: Tx) -> int | None:
+def renew(tx: Tx, row: OutboxRow) -> bool:
+    """Keep a row while a long upload runs."""
+    lease = {"id": row.id, "token": row.token, "lease_until": tx.now + LEASE_MS, "now": tx.now}
+    return bool(tx.run("outbox_renew", lease))
+
+
+def next_due(tx: Tx, *, skip_routes: Collection[str] = ()) -> int | None:
     """Epoch ms of the earliest row that waits or whose lease ends."""
-    row = tx.one("outbox_next_due")
+    row = tx.one("outbox_next_due", {"skip": json.dumps(sorted(skip_routes))})
     return row["at"] if row else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from pixivflow.delivery.ports import OutboxRow
@@ -35,9 +35,13 @@ class LedgerOutbox:
         self._random = unit_random
         self._settled = settled
 
-    async def claim(self, limit: int) -> Sequence[OutboxRow]:
+    async def claim(self, limit: int, *, skip_routes: Collection[str] = ()) -> Sequence[OutboxRow]:
         """Claim due rows."""
-        return await self._ledger.write(lambda tx: outbox.claim(tx, limit))
+        return await self._ledger.write(lambda tx: outbox.claim(tx, limit, skip_routes=skip_routes))
+
+    async def renew(self, row: OutboxRow) -> bool:
+        """Keep a row while a long upload runs."""
+        return await self._ledger.write(lambda tx: outbox.renew(tx, row))
 
     async def may_send(self, row: OutboxRow) -> bool:
         """The last look before bytes leave."""
@@ -61,6 +65,6 @@ class LedgerOutbox:
         """Put a row back without using a try."""
         await self._ledger.write(lambda tx: outbox.defer(tx, row, why, delay_ms))
 
-    async def next_due_ms(self) -> int | None:
+    async def next_due_ms(self, *, skip_routes: Collection[str] = ()) -> int | None:
         """Epoch ms of the earliest row that waits."""
-        return await self._ledger.read(outbox.next_due)
+        return await self._ledger.read(lambda tx: outbox.next_due(tx, skip_routes=skip_routes))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -133,6 +134,7 @@ class SqliteLedger:
             raise LedgerUnusable(f"cannot create the folder {self.path.parent}: {error.strerror}") from None
         self.lock.acquire(purpose=self._purpose)
         try:
+            self._create_private()
             writer = open_connection(self.path, vfs=self._vfs)
             try:
                 applied = migrate(writer, now_ms=self._now_ms())
@@ -150,6 +152,13 @@ class SqliteLedger:
         self._thread.start()
         self._readers = ThreadPoolExecutor(max_workers=READERS, thread_name_prefix="ledger-reader")
         return applied
+
+    def _create_private(self) -> None:
+        """The ledger holds an account's tokens: nobody else on the machine may read it."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise LedgerUnusable(f"cannot open the ledger {self.path}: {error.strerror}") from None
 
     async def write(self, work: Callable[[TxPort], T]) -> T:
         """Run in a write transaction; returns after COMMIT."""

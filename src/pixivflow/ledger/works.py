@@ -98,9 +98,23 @@ def author_folder(tx: Tx, author_id: str) -> str | None:
     return row["name"] if row else None
 
 
-def removable(tx: Tx) -> list[WorkRef]:
-    """Works kept only for delivery, confirmed by every route, whose files still stand."""
-    return [ref_of(row) for row in tx.all("works_confirmed_in_cache")]
+def disposable(tx: Tx, ref: WorkRef) -> list[str]:
+    """Paths of a work that may be removed now, empty when it must stay."""
+    if not tx.all("cache_waiting", {**_work(ref), "limit": 1}):
+        return []
+    return [asset.path for asset in assets(tx, ref)]
+
+
+def waiting(tx: Tx, limit: int) -> list[WorkRef]:
+    """Works whose files may be removed, oldest first."""
+    return [ref_of(row) for row in tx.all("cache_waiting", {"work_type": None, "work_id": None, "limit": limit})]
+
+
+def removed(tx: Tx, ref: WorkRef, paths: Sequence[str]) -> None:
+    """The files of a work are gone on purpose."""
+    forget(tx, ref, paths)
+    if not assets(tx, ref):
+        tx.run("works_unkeep", {**_work(ref), "now": tx.now})
 
 
 def _work(ref: WorkRef) -> dict[str, str]:
@@ -144,3 +158,22 @@ class LedgerArchive:
     async def bind_author_folder(self, author_id: str, name: str) -> str:
         """Bind a folder name."""
         return await self._ledger.write(lambda tx: bind_author_folder(tx, author_id, name))
+
+
+class LedgerCacheRecords:
+    """`delivery.cleanup.CacheRecords` on the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    async def disposable(self, ref: WorkRef) -> Sequence[str]:
+        """Paths of a work that may be removed now."""
+        return await self._ledger.read(lambda tx: disposable(tx, ref))
+
+    async def removed(self, ref: WorkRef, paths: Sequence[str]) -> None:
+        """Record that files are gone."""
+        await self._ledger.write(lambda tx: removed(tx, ref, paths))
+
+    async def waiting(self, limit: int) -> Sequence[WorkRef]:
+        """Works whose files may be removed."""
+        return await self._ledger.read(lambda tx: waiting(tx, limit))

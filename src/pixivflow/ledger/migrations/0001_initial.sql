@@ -93,6 +93,7 @@ CREATE TABLE picks (
   FOREIGN KEY (job_id, target_id) REFERENCES cells (job_id, target_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX picks_by_cell ON picks (job_id, target_id, ordinal);
+CREATE INDEX picks_by_work ON picks (work_type, work_id);
 
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
