@@ -1,0 +1,1 @@
+"""Where the files are: their names, their folders, and the one place that writes them."""
