@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
+
+from pixivflow.domain.work import Work
 
 MAX_NAMED_REJECTS = 200
 
@@ -42,6 +45,7 @@ class Funnel:
             "fetched": self.fetched,
             "selected": self.selected,
             "quarantined": self.quarantined,
+            "requests_saved": self.requests_saved,
             "rejected": sum(self.rejected.values()),
             "reasons": [{"code": code, "count": count} for code, count in sorted(self.rejected.items())],
             "named": [{"work_id": work, "reason": code} for work, code in self.named],
@@ -56,4 +60,33 @@ class Funnel:
             named=[(str(n["work_id"]), str(n["reason"])) for n in data.get("named", [])],
             selected=int(data.get("selected", 0)),
             quarantined=int(data.get("quarantined", 0)),
+            requests_saved=int(data.get("requests_saved", 0)),
         )
+
+
+def popularity(work: Work) -> float:
+    """Bookmarks plus a thousandth of the views; what the site does not say counts as nothing."""
+    return (work.bookmarks or 0) + (work.views or 0) / 1000
+
+
+def by_popularity(works: Iterable[Work]) -> list[Work]:
+    """The most popular first; of equals the newer first, then the higher id (ids are given out in order of upload)."""
+    return sorted(works, key=_popularity_key, reverse=True)
+
+
+def _popularity_key(work: Work) -> tuple[int, float, int, str]:
+    # Thousandths are whole numbers: two works of the same figures must compare equal on every machine.
+    thousandths = 1000 * (work.bookmarks or 0) + (work.views or 0)
+    return (
+        thousandths,
+        _epoch(work.created_at),
+        int(work.id) if work.id.isascii() and work.id.isdigit() else -1,
+        work.id,
+    )
+
+
+def _epoch(moment: datetime | None) -> float:
+    if moment is None:
+        return float("-inf")
+    # A moment without an offset must not be read in the zone of this machine.
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
