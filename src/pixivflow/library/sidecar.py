@@ -1,4 +1,4 @@
-"""The description of a work that is stored beside its files: one JSON document. Pure, the same bytes for the same facts.
+"""The description of a work that is stored beside its files: the same bytes for the same facts. Pure.
 
 It holds the upstream's keys under their names and meanings, and ours next to them. Paths are relative to the document,
 so a folder that is moved or copied stays consistent in itself.

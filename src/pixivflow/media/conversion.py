@@ -48,6 +48,7 @@ async def run_conversion(
         stderr=asyncio.subprocess.DEVNULL,
         env=_environment(memory_bytes),
         limit=_OUTCOME_BYTES_MAX,
+        start_new_session=True,  # a Ctrl-C at the terminal is for the parent, which then stops the child in its order
     )
     conversation = asyncio.create_task(_converse(child, request), name="ugoira-conversion")
     stop = asyncio.create_task(_until_set(cancel), name="ugoira-conversion-cancel")

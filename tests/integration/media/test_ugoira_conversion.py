@@ -136,6 +136,22 @@ async def test_the_child_process_converts(make_archive: MakeArchive, form: Forma
     assert played(outcome.path) == (2, 150)
 
 
+async def test_the_child_gets_no_secrets(make_archive: MakeArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive, frames = make_archive([100])
+    monkeypatch.setenv("PIXIV_REFRESH_TOKEN", "secret")
+    given: dict[str, str] = {}
+    start = asyncio.create_subprocess_exec
+
+    async def look(*args: Any, env: dict[str, str], **options: Any) -> asyncio.subprocess.Process:
+        given.update(env)
+        return await start(*args, env=env, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", look)
+    assert isinstance(await run_conversion(request(archive, frames, "gif"), timeout_s=60), Converted)
+    assert "secret" not in given.values()
+    assert "PIXIVFLOW_CONVERT_MEMORY_BYTES" in given
+
+
 async def test_a_refusal_crosses_the_process_border(make_archive: MakeArchive) -> None:
     archive, frames = make_archive([100])
     archive.write_bytes(b"PK")
