@@ -200,7 +200,7 @@ class Gate:
                 after = replace(before, cooldown_until=until, successes=0)
             else:
                 after = after_limit(before, now, turn.retry_after_s)
-            self._last_limit = now
+                self._last_limit = now
         elif turn.outcome == "answered":
             if self._unproven and not turn.probe:
                 return  # sent before the pause; it proves nothing about the time after it

@@ -7,8 +7,9 @@ that cannot be read is set aside alone.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,6 +18,11 @@ from pixivflow.sources.errors import ShapeChanged
 from pixivflow.sources.pixiv import fields
 from pixivflow.sources.ports import Quarantined, UgoiraInfo
 
+_NOTHING = msgspec.Raw(b"null")
+# One escape at a time, a proper pair of surrogates as one; the group is a lone one.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
 _KINDS = {kind.value: kind for kind in IllustKind}
 
 
@@ -64,8 +70,8 @@ class _Listing(msgspec.Struct):
 
 
 class _Detail(msgspec.Struct):
-    illust: msgspec.Raw | None = None
-    novel: msgspec.Raw | None = None
+    illust: msgspec.Raw = _NOTHING
+    novel: msgspec.Raw = _NOTHING
     user: Any = None
 
 
@@ -81,6 +87,9 @@ _novel = msgspec.json.Decoder(_Novel)
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the decoder raises; nesting deeper than it allows is one more way to be unreadable."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ class Listing:
 def parse_listing(body: bytes, work_type: WorkType) -> Listing:
     """Read a page of search, ranking or user works. Raises ShapeChanged when there is no list in it."""
     try:
-        page = _listing.decode(body)
+        page = _decoded(_listing, body)
     except UNREADABLE as error:
         raise ShapeChanged(f"the list cannot be read: {error}") from None
     records = page.illusts if work_type is WorkType.ILLUSTRATION else page.novels
@@ -123,9 +132,9 @@ def parse_listing(body: bytes, work_type: WorkType) -> Listing:
 def parse_work(body: bytes, ref: WorkRef) -> Work:
     """Read a detail answer. Raises ShapeChanged when it is not the record of `ref`."""
     try:
-        detail = _detail.decode(body)
+        detail = _decoded(_detail, body)
         raw = detail.illust if ref.type is WorkType.ILLUSTRATION else detail.novel
-        if raw is None:
+        if bytes(raw) == b"null":
             raise ShapeChanged(f"the answer holds no record of {ref}")
         work = read_illust(raw) if ref.type is WorkType.ILLUSTRATION else read_novel(raw)
     except (BadRecord, *UNREADABLE) as error:
@@ -138,7 +147,7 @@ def parse_work(body: bytes, ref: WorkRef) -> Work:
 def parse_user(body: bytes) -> Author:
     """Read a user's detail answer. Raises ShapeChanged when nobody is in it."""
     try:
-        author = fields.author(_detail.decode(body).user)
+        author = fields.author(_decoded(_detail, body).user)
     except UNREADABLE as error:
         raise ShapeChanged(f"the user's record cannot be read: {error}") from None
     if author.id == "0":
@@ -153,7 +162,7 @@ def parse_ugoira(body: bytes) -> UgoiraInfo:
     (known from other clients, not announced, so a 404 on it is normal) and is put first.
     """
     try:
-        metadata = _ugoira.decode(body).ugoira_metadata
+        metadata = _decoded(_ugoira, body).ugoira_metadata
     except UNREADABLE as error:
         raise ShapeChanged(f"the animation's metadata cannot be read: {error}") from None
     medium = fields.mapping(metadata.get("zip_urls")).get("medium")
@@ -175,7 +184,7 @@ def parse_ugoira(body: bytes) -> UgoiraInfo:
 def read_illust(raw: bytes | msgspec.Raw) -> Work:
     """Read one illustration record. Raises BadRecord."""
     try:
-        record = _illust.decode(raw)
+        record = _decoded(_illust, bytes(raw))
     except UNREADABLE as error:
         raise BadRecord(f"not a readable record: {error}") from None
     ident = _required_id(record)
@@ -219,7 +228,7 @@ def read_illust(raw: bytes | msgspec.Raw) -> Work:
 def read_novel(raw: bytes | msgspec.Raw) -> Work:
     """Read one novel record. Raises BadRecord."""
     try:
-        record = _novel.decode(raw)
+        record = _decoded(_novel, bytes(raw))
     except UNREADABLE as error:
         raise BadRecord(f"not a readable record: {error}") from None
     ident = _required_id(record)
@@ -248,6 +257,18 @@ def read_novel(raw: bytes | msgspec.Raw) -> Work:
         muted=record.is_muted is True,
         restriction=restriction,
     )
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    """Decode; one half character in one title must not cost the whole page, so those are replaced and tried again."""
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        repaired = body.decode("utf-8", "replace").encode()
+        repaired = _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], repaired)
+        if repaired == body:
+            raise
+        return decoder.decode(repaired)
 
 
 def _required_id(record: _Record) -> str:
