@@ -15,7 +15,6 @@ How an answer is read (the first line that fits wins):
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC
@@ -37,7 +36,6 @@ _PAUSES = {
     425: ("dependency_not_ready", "the receiver says too early (425)"),
     429: ("rate_limited", "the receiver asks for a pause (429)"),
 }
-_CONTROL = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,9 @@ def retry_after_ms(text: str | None, now_ms: int) -> int | None:
 
 
 def one_line(text: str, limit: int = DETAIL_LIMIT) -> str:
-    """Text of a stranger as one short printable line."""
-    return _CONTROL.sub(" ", text).strip()[:limit]
+    """Text of a stranger as one short printable line: no controls, no line breaks, nothing that turns the direction."""
+    shown = "".join(char if char.isprintable() else " " for char in text[: limit * 4])
+    return " ".join(shown.split())[:limit]
 
 
 class _Unreadable:

@@ -150,12 +150,12 @@ def quoted(text: str) -> str:
 
 def file_name(path: str) -> str:
     """The name a file is sent under: the last part of its path, safe in a header and on the receiver's disk."""
-    name = _UNSAFE_IN_NAME.sub("_", path.rsplit("/", 1)[-1]).strip(" .")
+    name = _UNSAFE_IN_NAME.sub("_", path.rsplit("/", 1)[-1]).rstrip(" .")
     stem, dot, suffix = name.rpartition(".")
     if not dot or len(suffix) > 16:
         stem, suffix = name, ""
     room = FILE_NAME_BYTES - len(suffix.encode()) - 1
-    stem = stem.encode()[:room].decode("utf-8", "ignore").rstrip(" .") or "file"
+    stem = stem.strip(" .").encode()[:room].decode("utf-8", "ignore").rstrip(" .") or "file"
     return f"{stem}.{suffix}" if suffix else stem
 
 

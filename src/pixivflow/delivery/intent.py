@@ -6,6 +6,7 @@ between two tries cannot make two tries of one key differ.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -107,7 +108,7 @@ def build_payload(
         "idempotencyKey": key,
         "refetchRequestId": canonical_uuid(job.key) if job.requested else "",
     }
-    payload: dict[str, Any] = msgspec.to_builtins(
+    plain = msgspec.to_builtins(
         {
             "version": PAYLOAD_VERSION,
             "key": key,
@@ -123,6 +124,8 @@ def build_payload(
         },
         str_keys=True,
     )
+    # Through JSON once, so that what is returned equals what a reader of the row will see (lists, not tuples).
+    payload: dict[str, Any] = json.loads(json.dumps(plain))
     return payload
 
 
