@@ -120,6 +120,27 @@ def test_what_came_instead_is_named(data: bytes, expected: BrokenReason) -> None
     assert reason(data) is expected
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GIF89a\1\0\1\0\0\0\0" + b"\0" * 400_000 + b"\x3b",
+        b"GIF89a\1\0\1\0\0\0\0\x2c" + b"\0" * 9 + b"\2" + b"\1x" * 200_000 + b"\0\x3b",
+        b"\xff\xd8" + b"\xff\xe0\0\2" * 200_000,
+        b"\xff\xd8" + b"\xff" * 5000,
+        b"\x89PNG\r\n\x1a\n"
+        + (b"\0\0\0\x0dIHDR" + b"\0\0\0\1" * 2 + b"\x08\0\0\0\0" + b"\x3a\x7e\x9b\x55")
+        + (b"\0\0\0\0tEXt" + zlib.crc32(b"tEXt").to_bytes(4, "big")) * 200_000,
+        b"RIFF" + (4 + 8 * 200_000).to_bytes(4, "little") + b"WEBP" + b"JUNK\0\0\0\0" * 200_000,
+    ],
+    ids=["gif-padding", "gif-sub-blocks", "jpeg-segments", "jpeg-fill", "png-chunks", "webp-chunks"],
+)
+def test_a_file_of_endless_small_pieces_is_given_up(data: bytes) -> None:
+    verdict = check_bytes(data, expected_kinds=IMAGE_KINDS)
+    assert isinstance(verdict, Broken)
+    assert verdict.reason is BrokenReason.CORRUPT
+    assert "many" in verdict.detail
+
+
 def test_a_page_is_fine_where_a_page_is_wanted() -> None:
     assert check_bytes(b"<html>", expected_kinds=frozenset({Kind.HTML})) == Ok(Kind.HTML, 6)
 

@@ -18,6 +18,23 @@ class Facts:
     total_ms: int = 0
 
 
+class Steps:
+    """A bound on how many pieces a file may consist of, far above any real file.
+
+    Without it a file of a hundred megabytes in pieces of two bytes, made for that purpose, would keep a core busy for
+    minutes.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._left = 100_000 + size // 64
+
+    def take(self) -> None:
+        """Count one piece."""
+        self._left -= 1
+        if self._left < 0:
+            raise corrupt("it is split into unreasonably many pieces")
+
+
 def exactly(stream: BinaryIO, count: int, what: str) -> bytes:
     """Read `count` bytes or refuse the file as cut inside `what`."""
     data = stream.read(count)

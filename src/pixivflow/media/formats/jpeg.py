@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
-from pixivflow.media.formats.facts import Facts, corrupt, cut, exactly, sized
+from pixivflow.media.formats.facts import Facts, Steps, corrupt, cut, exactly, sized
 
-_SOI, _EOI, _SOS = 0xD8, 0xD9, 0xDA
+_SOS = 0xDA
 _FRAME_HEADERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOF0..SOF15 without DHT, JPG and DAC
-_STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})  # TEM and the restart markers have no length
+_STANDALONE = frozenset({0x00, 0x01, *range(0xD0, 0xDA)})  # have no length, and no place before the first scan
+_FILL_BYTES_MAX = 1024
 _PADDING = b"\x00\xff\r\n\t "
 _TAIL_BYTES = 4096
 _CHUNK_BYTES = 256 * 1024
@@ -23,14 +24,14 @@ _EOI_MARKER = re.compile(rb"\xff\xd9")
 
 def inspect(stream: BinaryIO, size: int) -> Facts:
     """Size of the picture, or `DamagedError`. Whatever follows the end marker is ignored, as decoders do."""
+    steps = Steps(size)
     stream.seek(2)
     facts: Facts | None = None
     while True:
+        steps.take()
         marker = _next_marker(stream)
-        if marker == _EOI:
-            raise corrupt("the picture ends before its data")
-        if marker in _STANDALONE or marker == _SOI:
-            continue
+        if marker in _STANDALONE:
+            raise corrupt("a marker stands where none may stand before the picture data")
         length = int.from_bytes(exactly(stream, 2, "a segment"), "big")
         if length < 2:
             raise corrupt("a segment is shorter than its own length field")
@@ -55,10 +56,11 @@ def _next_marker(stream: BinaryIO) -> int:
     prefix = exactly(stream, 1, "the headers")[0]
     if prefix != 0xFF:
         raise corrupt("a marker is expected where other bytes stand")
-    code = 0xFF
-    while code == 0xFF:  # fill bytes before a marker are allowed
+    for _ in range(_FILL_BYTES_MAX):  # fill bytes before a marker are allowed
         code = exactly(stream, 1, "the headers")[0]
-    return code
+        if code != 0xFF:
+            return code
+    raise corrupt("there are too many fill bytes")
 
 
 def _ends_with_marker(stream: BinaryIO, scan_start: int, size: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import BinaryIO
 
-from pixivflow.media.formats.facts import Facts, corrupt, cut, exactly, sized
+from pixivflow.media.formats.facts import Facts, Steps, corrupt, cut, exactly, sized
 
 _CHUNK_BYTES = 256 * 1024
 _LENGTH_MAX = 2**31 - 1
@@ -13,10 +13,12 @@ _LENGTH_MAX = 2**31 - 1
 
 def inspect(stream: BinaryIO, size: int) -> Facts:
     """Size of the picture, or `DamagedError`. Bytes behind ``IEND`` are ignored, as decoders do."""
+    steps = Steps(size)
     stream.seek(8)
     facts: Facts | None = None
     has_data = False
     while True:
+        steps.take()
         header = exactly(stream, 8, "the chunk list (no IEND)")
         length, name = int.from_bytes(header[:4], "big"), header[4:]
         if length > _LENGTH_MAX or not name.isalpha():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from pixivflow.media.formats.facts import Facts, corrupt, cut, exactly, sized
+from pixivflow.media.formats.facts import Facts, Steps, corrupt, cut, exactly, sized
 
 
 def inspect(stream: BinaryIO, size: int) -> Facts:
@@ -40,8 +40,10 @@ def inspect(stream: BinaryIO, size: int) -> Facts:
 
 def _chunks(stream: BinaryIO, end: int) -> Iterator[tuple[bytes, int]]:
     """Names and lengths of the chunks up to `end`, the stream standing at each one's body."""
+    steps = Steps(end)
     position = 12
     while position + 8 <= end:
+        steps.take()
         stream.seek(position)
         header = exactly(stream, 8, "a chunk header")
         length = int.from_bytes(header[4:], "little")
