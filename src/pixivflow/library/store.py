@@ -102,6 +102,15 @@ class Library:
         """Remove what attempts other than `keep` have left behind; how many attempts that were. For recovery."""
         return await _in_thread(lambda: self._clear_incoming(frozenset(keep)), "remove incoming files")
 
+    async def discard(self, attempt_id: str) -> None:
+        """Remove the unfinished files of one attempt."""
+        await _in_thread(lambda: self._discard(attempt_id), "remove incoming files")
+
+    def _discard(self, attempt_id: str) -> None:
+        folder = self._walk([INCOMING, _plain_name(attempt_id)])
+        if folder.is_dir():
+            shutil.rmtree(folder)
+
     def _walk(self, parts: list[str]) -> Path:
         place = self.root
         for part in parts:
