@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 
 from pixivflow.collect.download import Address, Downloader, Got, Wish
 from pixivflow.collect.names import FileNames
@@ -67,7 +68,7 @@ class Animator:
         if archive is None:
             return parts
         parts.assets.append(archive)
-        parts.assets.append(await _write_frames(info, shelf))
+        parts.assets.append(await self._timing(info, shelf))
         for target in self.formats:
             made = await self._playable(target, archive, info.frames, shelf)
             if isinstance(made, Asset):
@@ -85,12 +86,25 @@ class Animator:
         addresses = [Address(url) for url in info.archive_urls]
         got = await downloader.fetch(Wish(addresses, frozenset({Kind.ZIP}), check=check))
         if isinstance(got, Got):
-            # What was made from an earlier archive does not show this one.
-            for target in self.formats:
-                await shelf.forget(Slot(AssetRole.ANIMATION, key=target))
+            await self._forget_made(shelf)
             return await shelf.keep(slot, shelf.names.ugoira("zip"), got)
         parts.miss("frame archive", got)
         return None
+
+    async def _timing(self, info: UgoiraInfo, shelf: Shelf) -> Asset:
+        """The timing as the site gave it, so that any program can play the archive."""
+        slot, data = Slot(AssetRole.FRAMES), build_frames(info.frames)
+        stored = await shelf.standing(slot, None)
+        if stored is not None and stored.sha256 == sha256(data).hexdigest():
+            return stored
+        await self._forget_made(shelf)
+        path, quality = shelf.names.frames(), AssetQuality.ORIGINAL
+        return await shelf.write(slot, path, data, "application/json", quality=quality)
+
+    async def _forget_made(self, shelf: Shelf) -> None:
+        """What was made from earlier frames or an earlier timing does not show these."""
+        for target in self.formats:
+            await shelf.forget(Slot(AssetRole.ANIMATION, key=target))
 
     async def _playable(
         self, target: Format, archive: Asset, frames: tuple[Frame, ...], shelf: Shelf
@@ -137,12 +151,6 @@ class Animator:
                 break
             made = await self.convert(replace(request, options=replace(request.options, max_edge=edge)))
         return made
-
-
-async def _write_frames(info: UgoiraInfo, shelf: Shelf) -> Asset:
-    """The timing as the site gave it, so that any program can play the archive."""
-    data, quality = build_frames(info.frames), AssetQuality.ORIGINAL
-    return await shelf.write(Slot(AssetRole.FRAMES), shelf.names.frames(), data, "application/json", quality=quality)
 
 
 def _conversion_reason(broken: Broken) -> Reason:

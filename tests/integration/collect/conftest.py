@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import io
 import zipfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -44,7 +44,7 @@ def archive(frames: int = 3) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as packed:
         for number in range(frames):
-            packed.writestr(f"{number:06}.jpg", picture(number, "JPEG"))
+            packed.writestr(zipfile.ZipInfo(f"{number:06}.jpg"), picture(number, "JPEG"))
     return out.getvalue()
 
 

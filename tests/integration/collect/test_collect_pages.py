@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-async def test_all_pages_of_all_works_are_stored_byte_for_byte(world, make_picture):
+async def test_all_pages_of_all_works_are_stored_byte_for_byte(world: Any, make_picture: Any) -> None:
     for number in (11, 12, 13):
         world.illust(number, pages=3)
     run = world.run()
@@ -41,7 +43,7 @@ async def test_all_pages_of_all_works_are_stored_byte_for_byte(world, make_pictu
     world.check_records()
 
 
-async def test_a_second_run_asks_for_no_file(world):
+async def test_a_second_run_asks_for_no_file(world: Any) -> None:
     world.illust(11, pages=2)
     await world.collect()
     before = world.source.media_requests
@@ -51,26 +53,29 @@ async def test_a_second_run_asks_for_no_file(world):
     assert world.source.media_requests == before
 
 
-BROKEN = {
-    "half sent and dropped": (lambda A, good: A(good, breaks_at=50), Reason.NETWORK_ERROR),
-    "cut with an honest length": (lambda A, good: A(good[:-20]), Reason.DOWNLOAD_FAILED),
-    "html said to be html": (lambda A, good: A(HTML, content_type="text/html"), Reason.DOWNLOAD_FAILED),
-    "html said to be jpeg": (lambda A, good: A(HTML, content_type="image/jpeg"), Reason.DOWNLOAD_FAILED),
-    "empty body": (lambda A, good: A(b""), Reason.DOWNLOAD_FAILED),
-    "json instead": (lambda A, good: A(b'{"error":1}'), Reason.DOWNLOAD_FAILED),
-    "short of its length": (lambda A, good: A(good[:40], declares=len(good)), Reason.DOWNLOAD_FAILED),
-    "500": (lambda A, good: A(error=Unavailable("media: HTTP 500", status=500)), Reason.REMOTE_HTTP_ERROR),
-    "429": (lambda A, good: A(error=RateLimited("media: slow down", retry_after_s=7)), Reason.RATE_LIMITED),
-    "no answer": (lambda A, good: A(error=NetworkFailed("media: reset")), Reason.NETWORK_ERROR),
-    "timeout": (lambda A, good: A(error=TimedOut("media: no answer in time")), Reason.DOWNLOAD_TIMEOUT),
+# What the media host answers instead of the good bytes, and the reason stored when it goes on doing so.
+BROKEN: dict[str, tuple[Callable[[bytes], dict[str, Any]], Reason]] = {
+    "half sent and dropped": (lambda good: {"body": good, "breaks_at": 50}, Reason.NETWORK_ERROR),
+    "cut with an honest length": (lambda good: {"body": good[:-20]}, Reason.DOWNLOAD_FAILED),
+    "html said to be html": (lambda _: {"body": HTML, "content_type": "text/html"}, Reason.DOWNLOAD_FAILED),
+    "html said to be jpeg": (lambda _: {"body": HTML, "content_type": "image/jpeg"}, Reason.DOWNLOAD_FAILED),
+    "empty body": (lambda _: {"body": b""}, Reason.DOWNLOAD_FAILED),
+    "json instead": (lambda _: {"body": b'{"error":1}'}, Reason.DOWNLOAD_FAILED),
+    "short of its length": (lambda good: {"body": good[:40], "declares": len(good)}, Reason.DOWNLOAD_FAILED),
+    "500": (lambda _: {"error": Unavailable("media: HTTP 500", status=500)}, Reason.REMOTE_HTTP_ERROR),
+    "429": (lambda _: {"error": RateLimited("media: slow down", retry_after_s=7)}, Reason.RATE_LIMITED),
+    "no answer": (lambda _: {"error": NetworkFailed("media: reset")}, Reason.NETWORK_ERROR),
+    "timeout": (lambda _: {"error": TimedOut("media: no answer in time")}, Reason.DOWNLOAD_TIMEOUT),
 }
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-async def test_a_fault_that_passes_costs_a_retry_and_never_the_original(world, make_picture, answer, fault):
+async def test_a_fault_that_passes_costs_a_retry_and_never_the_original(
+    world: Any, make_picture: Any, answer: Any, fault: str
+) -> None:
     world.illust(11)
     good = make_picture(11)
-    world.source.serve(f"{BASE}/11_p0.png", BROKEN[fault][0](answer, good), answer(good))
+    world.source.serve(f"{BASE}/11_p0.png", answer(**BROKEN[fault][0](good)), answer(good))
     outcome = await world.collect()
     assert outcome.ready == 1
     assert list(world.media_files().values()) == [digest(good)]
@@ -80,13 +85,15 @@ async def test_a_fault_that_passes_costs_a_retry_and_never_the_original(world, m
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-async def test_a_fault_that_stays_is_named_and_the_next_run_repairs_it(world, make_picture, answer, fault):
+async def test_a_fault_that_stays_is_named_and_the_next_run_repairs_it(
+    world: Any, make_picture: Any, answer: Any, fault: str
+) -> None:
     make, reason = BROKEN[fault]
     broken, sound = world.illust(11), world.illust(12)
     good = make_picture(11)
     # A reduced version is there, and must not be taken for an original that is only out of reach now.
     world.source.serve(f"{MASTER}/11_p0_master1200.jpg", make_picture(99, "JPEG"))
-    world.source.serve(f"{BASE}/11_p0.png", make(answer, good))
+    world.source.serve(f"{BASE}/11_p0.png", answer(**make(good)))
     first = await world.collect()
     assert first.ready == 1
     assert [(pick.ref, pick.reason) for pick in first.failed] == [(broken.ref, reason)]
@@ -104,7 +111,7 @@ async def test_a_fault_that_stays_is_named_and_the_next_run_repairs_it(world, ma
     assert world.archive.states[broken.ref] is KnownState.COMPLETE
 
 
-async def test_nothing_ready_because_of_an_outage_is_not_called_no_candidate(world, answer):
+async def test_nothing_ready_because_of_an_outage_is_not_called_no_candidate(world: Any, answer: Any) -> None:
     world.illust(11)
     world.source.serve(f"{BASE}/11_p0.png", answer(error=Unavailable("media: HTTP 503")))
     outcome = await world.collect()
@@ -113,7 +120,7 @@ async def test_nothing_ready_because_of_an_outage_is_not_called_no_candidate(wor
     assert "next run" in outcome.message
 
 
-async def test_an_original_under_another_extension_is_found(world, make_picture):
+async def test_an_original_under_another_extension_is_found(world: Any, make_picture: Any) -> None:
     work = world.illust(11)
     world.source.files.clear()
     world.source.serve(f"{BASE}/11_p0.jpg", make_picture(11, "JPEG"))
@@ -123,7 +130,9 @@ async def test_an_original_under_another_extension_is_found(world, make_picture)
     assert world.archive.states[work.ref] is KnownState.COMPLETE
 
 
-async def test_a_reduced_version_is_stored_as_such_and_the_original_is_tried_again(world, make_picture):
+async def test_a_reduced_version_is_stored_as_such_and_the_original_is_tried_again(
+    world: Any, make_picture: Any
+) -> None:
     work = world.illust(11)
     world.source.files.clear()
     world.source.serve(f"{MASTER}/11_p0_master1200.jpg", make_picture(50, "JPEG"))
@@ -148,7 +157,9 @@ async def test_a_reduced_version_is_stored_as_such_and_the_original_is_tried_aga
 
 
 @pytest.mark.parametrize("error", [NotFound("media: HTTP 404"), Forbidden("media: HTTP 403")])
-async def test_a_work_without_any_file_is_released_and_the_next_one_is_taken(world, answer, error):
+async def test_a_work_without_any_file_is_released_and_the_next_one_is_taken(
+    world: Any, answer: Any, error: Exception
+) -> None:
     gone = world.illust(12)
     world.illust(11)
     world.source.serve(f"{BASE}/12_p0.png", answer(error=error))
@@ -165,7 +176,7 @@ async def test_a_work_without_any_file_is_released_and_the_next_one_is_taken(wor
     "how",
     ["by its address", "by where it leads", "by its picture"],
 )
-async def test_a_placeholder_is_never_stored(world, make_picture, answer, how):
+async def test_a_placeholder_is_never_stored(world: Any, make_picture: Any, answer: Any, how: str) -> None:
     work = world.illust(11)
     placeholder = "https://s.pximg.net/common/images/limit_tomorrow_360.png"
     edge = make_picture(1, size=(360, 360))
@@ -183,7 +194,7 @@ async def test_a_placeholder_is_never_stored(world, make_picture, answer, how):
     assert dict(outcome.funnel.rejected) == {"restricted_unknown": 1}
 
 
-async def test_a_restricted_record_is_never_opened(world):
+async def test_a_restricted_record_is_never_opened(world: Any) -> None:
     world.illust(11, restriction=Restriction.SANITY)
     outcome = await world.collect()
     assert outcome.reason is Reason.WORK_UNAVAILABLE
@@ -191,7 +202,9 @@ async def test_a_restricted_record_is_never_opened(world):
     assert world.source.media_requests == 0
 
 
-async def test_one_missing_page_keeps_the_others_and_is_all_that_the_next_run_fetches(world, make_picture, answer):
+async def test_one_missing_page_keeps_the_others_and_is_all_that_the_next_run_fetches(
+    world: Any, make_picture: Any, answer: Any
+) -> None:
     work = world.illust(11, pages=3)
     world.source.serve(f"{BASE}/11_p1.png", answer(error=NetworkFailed("media: reset")))
     first = await world.collect()
@@ -206,14 +219,14 @@ async def test_one_missing_page_keeps_the_others_and_is_all_that_the_next_run_fe
     world.check_records()
 
 
-async def test_a_page_that_is_gone_for_good_leaves_the_work_incomplete(world, answer):
+async def test_a_page_that_is_gone_for_good_leaves_the_work_incomplete(world: Any, answer: Any) -> None:
     world.illust(11, pages=2)
     world.source.serve(f"{BASE}/11_p1.png", answer(error=NotFound("media: HTTP 404")))
     outcome = await world.collect()
     assert (outcome.ready, outcome.reason) == (0, Reason.DOWNLOAD_FAILED)
 
 
-async def test_pages_the_author_added_or_changed_are_fetched(world, make_picture):
+async def test_pages_the_author_added_or_changed_are_fetched(world: Any, make_picture: Any) -> None:
     work = world.illust(11, pages=3)
     await world.collect()
     world.source.works.clear()
@@ -230,7 +243,7 @@ async def test_pages_the_author_added_or_changed_are_fetched(world, make_picture
     world.check_records()
 
 
-async def test_a_file_that_was_damaged_or_deleted_on_the_disk_is_fetched_again(world, make_picture):
+async def test_a_file_that_was_damaged_or_deleted_on_the_disk_is_fetched_again(world: Any, make_picture: Any) -> None:
     work = world.illust(11, pages=3)
     await world.collect()
     (world.root / "11_Title 11_1.png").unlink()
@@ -243,7 +256,7 @@ async def test_a_file_that_was_damaged_or_deleted_on_the_disk_is_fetched_again(w
     world.check_records()
 
 
-async def test_a_record_that_hides_pages_does_not_make_a_complete_work(world):
+async def test_a_record_that_hides_pages_does_not_make_a_complete_work(world: Any) -> None:
     world.illust(11, pages=2, page_count=3)
     outcome = await world.collect()
     assert outcome.reason is Reason.METADATA_FAILED
@@ -251,7 +264,7 @@ async def test_a_record_that_hides_pages_does_not_make_a_complete_work(world):
 
 
 @pytest.mark.parametrize("declared", [True, False])
-async def test_a_file_beyond_the_limit_is_refused(world, make_picture, answer, declared):
+async def test_a_file_beyond_the_limit_is_refused(world: Any, make_picture: Any, answer: Any, declared: bool) -> None:
     world.settings = CollectSettings(max_file_bytes=60)
     world.illust(11)
     world.source.serve(f"{BASE}/11_p0.png", answer(make_picture(11), declares=-1 if declared else None))
@@ -262,7 +275,7 @@ async def test_a_file_beyond_the_limit_is_refused(world, make_picture, answer, d
     world.check_records()
 
 
-async def test_a_pause_longer_than_bearable_ends_the_file_at_once(world, answer):
+async def test_a_pause_longer_than_bearable_ends_the_file_at_once(world: Any, answer: Any) -> None:
     world.illust(11)
     world.source.serve(f"{BASE}/11_p0.png", answer(error=RateLimited("media: slow down", retry_after_s=3600)))
     outcome = await world.collect()
@@ -270,7 +283,7 @@ async def test_a_pause_longer_than_bearable_ends_the_file_at_once(world, answer)
     assert world.clock.slept == []
 
 
-async def test_two_works_that_would_share_a_name_do_not(world):
+async def test_two_works_that_would_share_a_name_do_not(world: Any) -> None:
     first, second = world.illust(11), world.illust(12)
     await world.archive.reserve(first.ref, ["12_Title 12_1.png"])
     await world.collect()
