@@ -69,11 +69,13 @@ class Stream:
     content_type: str | None = None
     content_length: int | None = None
     gate: asyncio.Event | None = None
+    receiving: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         body = self.answer.body if self.answer.breaks_at is None else self.answer.body[: self.answer.breaks_at]
         for start in range(0, len(body), 64):
             yield body[start : start + 64]
+            self.receiving.set()
             if self.gate is not None:
                 await self.gate.wait()
         if self.answer.breaks_at is not None:
@@ -95,7 +97,7 @@ class ScriptedSource:
     files: dict[str, list[Answer]] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     gate: asyncio.Event | None = None
-    opened: asyncio.Event = field(default_factory=asyncio.Event)
+    receiving: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def pages(self, target: Target, *, cursor: str | None = None) -> AsyncIterator[SourcePage]:
         starts = range(0, max(len(self.works), 1), self.page_size)
@@ -128,7 +130,6 @@ class ScriptedSource:
     @asynccontextmanager
     async def media(self, url: str) -> AsyncIterator[Stream]:
         self.asked[url] += 1
-        self.opened.set()
         script = self.files.get(url)
         if not script:
             raise NotFound("media: HTTP 404", status=404)
@@ -136,7 +137,9 @@ class ScriptedSource:
         if answer.error is not None:
             raise answer.error
         declared = len(answer.body) if answer.declares == -1 else answer.declares
-        yield Stream(answer, answer.led_to or url, answer.status, answer.content_type, declared, self.gate)
+        yield Stream(
+            answer, answer.led_to or url, answer.status, answer.content_type, declared, self.gate, self.receiving
+        )
 
     async def aclose(self) -> None:
         """Nothing to close."""
