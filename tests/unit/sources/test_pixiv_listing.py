@@ -122,10 +122,8 @@ def test_paths_of_every_kind() -> Any:
     assert paths(mode=Mode.RANKING, type=NOVEL, ranking_date=date(2025, 3, 4)) == [
         ("/v1/novel/ranking", None, "2025-03-04")
     ]
-    assert paths(mode=Mode.USER, user_id="7") == [
-        ("/v1/user/illusts", "illust", None),
-        ("/v1/user/illusts", "manga", None),
-    ]
+    # One list without a `type` holds every kind, newest first.
+    assert paths(mode=Mode.USER, user_id="7") == [("/v1/user/illusts", None, None)]
     assert paths(mode=Mode.USER, user_id="7", type=NOVEL) == [("/v1/user/novels", None, None)]
 
 
@@ -383,7 +381,7 @@ async def test_a_refused_offset_in_a_list_without_dates_is_its_end() -> Any:
             raise BadQuestion("offset", code="offset_limit")
         return body([record(1 + offset_of(query))], f"?offset={offset_of(query) + 30}")
 
-    (walk, _) = walks(target(mode=Mode.USER, user_id="1"), ask)
+    (walk,) = walks(target(mode=Mode.USER, user_id="1"), ask)
     assert await ids(walk_one(walk)) == [1, 31, 61]
 
 

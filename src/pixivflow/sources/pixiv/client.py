@@ -83,7 +83,7 @@ class Client:
         while True:
             async with self.gate.turn() as turn:
                 token = await self._token(turn, rejected) if question.signed else None
-                if self.gate.holds():
+                if self.gate.remaining_s() > 0:
                     continue  # a pause began while the token was fetched
                 outcome = await self._send(question, token)
                 _report(turn, outcome)
@@ -96,7 +96,12 @@ class Client:
             elif isinstance(outcome.error, RateLimited):
                 limits += 1
                 if limits >= LIMITS_PER_CALL:
-                    raise outcome.error
+                    raise RateLimited(
+                        str(outcome.error),
+                        retry_after_s=round(self.gate.remaining_s(), 3),
+                        status=outcome.error.status,
+                        endpoint=question.path,
+                    )
             elif outcome.repeat and failures < self._config.retries:
                 await self._clock.sleep(max(back_off_s(failures), min(outcome.retry_after_s or 0, _LONGEST_POLITE_S)))
                 failures += 1

@@ -139,9 +139,9 @@ class Gate:
         """The state now, for status pages."""
         return await self._load()
 
-    def holds(self) -> bool:
-        """Whether a cooldown is running; for a turn that had to do something else before it could send."""
-        return self._state is not None and self._state.cooldown_until > self._clock.now()
+    def remaining_s(self) -> float:
+        """How long a running cooldown still holds, 0 without one."""
+        return max(self._state.cooldown_until - self._clock.now(), 0.0) if self._state is not None else 0.0
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Turn]:

@@ -55,7 +55,7 @@ def parts_of(target: Target) -> tuple[Part, ...]:
     if target.mode is Mode.RANKING:
         return (_ranking(target),)
     if target.mode is Mode.USER:
-        return _user(target)
+        return (_user(target),)
     raise BadQuestion(f"target {target.id}: a {target.mode.value} is not a list")
 
 
@@ -183,14 +183,13 @@ def _ranking(target: Target) -> Part:
     return Part("/v1/illust/ranking", query if unfiltered else {**query, **_filter(target)}, target.type)
 
 
-def _user(target: Target) -> tuple[Part, ...]:
+def _user(target: Target) -> Part:
     user = target.user_id or ""
     if not (user.isascii() and user.isdigit()):
         raise BadQuestion(f"target {target.id}: a user target needs a user's number")
-    query = {"user_id": user, **_filter(target)}
-    if target.type is WorkType.NOVEL:
-        return (Part("/v1/user/novels", query, target.type),)
-    return tuple(Part("/v1/user/illusts", {**query, "type": kind}, target.type) for kind in ("illust", "manga"))
+    # Without `type` the list holds illustrations, manga and animations in one order, newest first.
+    path = "/v1/user/illusts" if target.type is WorkType.ILLUSTRATION else "/v1/user/novels"
+    return Part(path, {"user_id": user, **_filter(target)}, target.type)
 
 
 def _filter(target: Target) -> dict[str, str]:

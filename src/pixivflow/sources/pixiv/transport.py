@@ -107,7 +107,19 @@ class Transport:
             auto_decompress=auto_decompress,
             trust_env=False,
             connector=aiohttp.TCPConnector(limit=16),
+            middlewares=(_no_silent_repeats,),
         )
+
+
+async def _no_silent_repeats(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Name a broken connection here, before the library sends the same request a second time by itself.
+
+    That second request would pass the gate unseen, and one probe after a cooldown would be two.
+    """
+    try:
+        return await send(request)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise NetworkFailed(f"no answer ({type(error).__name__})") from None
 
 
 def _limits(timeout_s: float) -> aiohttp.ClientTimeout:
@@ -146,6 +158,8 @@ class _named:  # noqa: N801 - reads as a statement: `with _named(endpoint):`
 
 def named_error(error: BaseException | None, endpoint: str) -> Unavailable | None:
     """Our name for an error of the network library, None for any other."""
+    if isinstance(error, NetworkFailed) and error.endpoint is None:
+        return NetworkFailed(f"{endpoint}: {error}", endpoint=endpoint)
     if isinstance(error, asyncio.TimeoutError):
         return TimedOut(f"{endpoint}: no answer in time", endpoint=endpoint)
     if isinstance(error, (aiohttp.ClientError, OSError)):
