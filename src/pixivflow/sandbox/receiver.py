@@ -15,7 +15,19 @@ from pixivflow.sandbox.pulse import Pulse
 
 Channel = Literal["submit", "callback", "ready", "outcome", "notify"]
 CHANNELS: Final[tuple[Channel, ...]] = ("submit", "callback", "ready", "outcome", "notify")
-ANSWERS: Final = ("accepted", "duplicate", "replay", "failed", "status", "slow", "stall", "drop_before", "drop_after")
+ANSWERS: Final = (
+    "accepted",
+    "duplicate",
+    "replay",
+    "failed",
+    "status",
+    "slow",
+    "stall",
+    "stall_after",
+    "drop_before",
+    "drop_after",
+)
+"""`stall` holds a request that was read and not stored, `stall_after` one that was stored and not answered."""
 
 
 def read_channel(name: object) -> Channel | None:
@@ -122,6 +134,8 @@ class Receiver:
         self.callbacks: list[dict[str, Any]] = []
         self.outcomes: list[dict[str, Any]] = []
         self.notices: list[dict[str, Any]] = []
+        self.arrived = 0
+        """Requests read to their end, whatever becomes of them (readiness probes are counted apart)."""
         self.ready_checks = 0
         self.dropped_unread = 0
         self._by_key: dict[str, dict[str, Any]] = {}
@@ -248,6 +262,7 @@ class Receiver:
             "callbacks": self.callbacks,
             "outcomes": self.outcomes,
             "notices": self.notices,
+            "arrived": self.arrived,
             "ready_checks": self.ready_checks,
             "dropped_unread": self.dropped_unread,
             "scripted": {channel: len(script.steps) for channel, script in self._scripts.items()},

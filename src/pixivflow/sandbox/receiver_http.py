@@ -43,8 +43,8 @@ class ReceiverSite:
             return web.Response()
         if channel == "ready":
             receiver.ready_checks += 1
-            await self._linger(step)
             receiver.pulse.beat()
+            await self._linger(step)
             return _response(request, ready_reply(step))
         described = await _describe(request)
         described["number"] = len(receiver.kept(channel)) + 1
@@ -53,10 +53,14 @@ class ReceiverSite:
             step = Step("status", status=401)
         elif "problem" in described:
             step = Step("status", status=400)
+        receiver.arrived += 1
+        receiver.pulse.beat()
         await self._linger(step)
-        if channel == "submit":
-            return _response(request, receiver.submitted(step, described))
-        return _response(request, receiver.noticed(channel, step, described))
+        submission = channel == "submit"
+        reply = receiver.submitted(step, described) if submission else receiver.noticed(channel, step, described)
+        if step.answer == "stall_after":
+            await self._released.wait()
+        return _response(request, reply)
 
     async def _linger(self, step: Step) -> None:
         if step.answer == "stall":
