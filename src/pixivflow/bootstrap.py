@@ -77,7 +77,7 @@ class Stack:
         self.library = Library(config.library_dir)
         self.archive = LedgerArchive(ledger)
         account = config.pixiv.account.strip() or DEFAULT_ACCOUNT
-        self.source = build_source(config, LedgerAccountStore(ledger, account), clock)
+        self.source = build_source(config, LedgerAccountStore(ledger, account), clock, self._waits)
         self.collector = Collector(self.source, self.library, self.archive, collect_settings(config), clock)
         self.routes: dict[str, Route] = build_routes(config, now_ms=clock.now_ms)
         self.cleaner = CacheCleaner(self.library, LedgerCacheRecords(ledger))
@@ -233,6 +233,9 @@ class Stack:
         self._cleaning.discard(task)
         if not task.cancelled() and task.exception() is None and task.result():
             self._clean()  # something may have become free while this ran
+
+    def _waits(self, why: str, seconds: float) -> None:
+        self.runner.waits(why, seconds)
 
     def _ledger_broke(self, error: BaseException) -> None:
         log.critical("a commit failed and its outcome is unknown; stopping so that the truth is read back: %s", error)

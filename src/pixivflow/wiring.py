@@ -85,8 +85,10 @@ class ConfigCatalog:
         ]
 
 
-def build_source(config: Config, store: AccountStore, clock: Clock) -> PixivSource:
-    """The account's source as configured."""
+def build_source(
+    config: Config, store: AccountStore, clock: Clock, on_wait: Callable[[str, float], None] | None = None
+) -> PixivSource:
+    """The account's source as configured; `on_wait` is told why and how long it waits."""
     pixiv, network, download = config.pixiv, config.network, config.download
     given = pixiv.endpoints
     plain = Endpoints()
@@ -110,7 +112,7 @@ def build_source(config: Config, store: AccountStore, clock: Clock) -> PixivSour
         client_secret=pixiv.client_secret.get_secret_value() if pixiv.client_secret else PUBLIC_CLIENT_SECRET,
         user_agent=pixiv.user_agent or DEFAULT_USER_AGENT,
     )
-    return PixivSource(settings, store, clock)
+    return PixivSource(settings, store, clock, on_wait=on_wait)
 
 
 def collect_settings(config: Config) -> CollectSettings:

@@ -183,7 +183,7 @@ def _duplicate(status: int, remote_id: str | None, record: Mapping[str, Any], ac
 def _failed(status: int, remote_id: str | None, word: str, document: Any) -> Answer:
     detail = one_line(f"the receiver took the request ({status}) but says {word!r}{_said(document)}")
     return Answer(
-        AnswerClass.FAILED_INSIDE, remote_id=remote_id, error_class="invalid_payload", detail=detail, status=status
+        AnswerClass.FAILED_INSIDE, remote_id=remote_id, error_class="remote_rejected", detail=detail, status=status
     )
 
 

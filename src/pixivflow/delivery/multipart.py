@@ -146,6 +146,8 @@ class HttpMultipartRoute:
                 now_ms=self._now_ms(),
                 cut=len(body) > BODY_LIMIT,
             )
+        finally:
+            upload.close()
         if upload.fault is not None:  # whatever came back, what was sent was not the work
             return _refused("invalid_payload", str(upload.fault))
         return self._scrubbed(answer)

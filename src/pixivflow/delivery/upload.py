@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -32,11 +33,16 @@ def check_files(files: Sequence[tuple[Path, Asset]]) -> str | None:
 
 
 class Upload:
-    """One sending of a form. `fault` is set when a file changed under way; the connection is then broken off."""
+    """One sending of a form. `fault` is set when a file changed under way; the connection is then broken off.
+
+    `close` must be called when the exchange is over, however it ended: a generator that is dropped half way closes
+    nothing in time.
+    """
 
     def __init__(self, form: Form) -> None:
         self.form = form
         self.fault: FileChanged | None = None
+        self._source: _Source | None = None
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The bytes of the form, exactly `form.length` of them or an exception."""
@@ -44,25 +50,50 @@ class Upload:
         for part in self.form.files:
             yield part.head
             try:
-                async for chunk in _read(part):
+                # Opening is quick and done here: in a thread, a cancel could lose the open file on its way back.
+                self._source = source = _Source(part)
+                left = part.size
+                while left:
+                    chunk = await asyncio.to_thread(source.take, min(CHUNK, left))
+                    left -= len(chunk)
                     yield chunk
             except FileChanged as fault:
                 self.fault = fault
                 raise
+            finally:
+                self.close()
             yield b"\r\n"
         yield self.form.closing
 
+    def close(self) -> None:
+        """Close the file that was being sent, if any."""
+        if self._source is not None:
+            self._source.close()
+            self._source = None
 
-async def _read(part: FilePart) -> AsyncIterator[bytes]:
-    source = await asyncio.to_thread(_open, part)
-    try:
-        left = part.size
-        while left:
-            chunk = await asyncio.to_thread(_take, source, min(CHUNK, left))
-            left -= len(chunk)
-            yield chunk
-    finally:
-        source.close()
+
+class _Source:
+    """An open file of the work. The lock keeps a cancelled read, which goes on in its thread, off a closed file."""
+
+    def __init__(self, part: FilePart) -> None:
+        self._file = _open(part)
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bytes:
+        """The next bytes, at most `size` and at least one."""
+        with self._lock:
+            try:
+                chunk = self._file.read(size)
+            except (OSError, ValueError) as error:
+                raise FileChanged("a file of the work cannot be read any more") from error
+        if not chunk:
+            raise FileChanged("a file of the work became shorter while it was sent")
+        return chunk
+
+    def close(self) -> None:
+        """May be called again."""
+        with self._lock:
+            self._file.close()
 
 
 def _open(part: FilePart) -> BinaryIO:
@@ -76,13 +107,3 @@ def _open(part: FilePart) -> BinaryIO:
         os.close(source)
         raise FileChanged("a file of the work is not what was recorded")
     return os.fdopen(source, "rb", buffering=0)
-
-
-def _take(source: BinaryIO, size: int) -> bytes:
-    try:
-        chunk = source.read(size)
-    except OSError as error:
-        raise FileChanged("a file of the work cannot be read any more") from error
-    if not chunk:
-        raise FileChanged("a file of the work became shorter while it was sent")
-    return chunk

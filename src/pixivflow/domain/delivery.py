@@ -29,8 +29,8 @@ class Answer:
     """One try's outcome.
 
     Attributes:
-        error_class: network_timeout, rate_limited, remote_5xx, remote_4xx, invalid_payload, configuration_error,
-            dependency_not_ready, duplicate, internal_error; None on success.
+        error_class: network_timeout, rate_limited, remote_5xx, remote_4xx, remote_rejected, invalid_payload,
+            configuration_error, dependency_not_ready, duplicate, internal_error; None on success.
         detail: for people, at most 200 characters, never a secret.
         retry_after_ms: what the receiver asked for; a floor for the next try.
         status: HTTP status where there was one.
@@ -77,6 +77,7 @@ ERROR_CLASSES: frozenset[str] = frozenset(
         "rate_limited",
         "remote_5xx",
         "remote_4xx",
+        "remote_rejected",
         "invalid_payload",
         "configuration_error",
         "dependency_not_ready",
@@ -120,13 +121,20 @@ def settlement(answer: Answer, *, attempt: int, max_attempts: int = DELIVERY_ATT
         case AnswerClass.RETRYABLE if attempt < max_attempts:
             return Settlement(OutboxState.RETRY_WAIT, DeliveryState.PENDING, EventKind.OUTBOX_RETRY, None)
         case AnswerClass.RETRYABLE:
-            state, reason = DeliveryState.DEAD, Reason.DELIVERY_FAILED
-        case AnswerClass.FAILED_INSIDE:
-            state, reason = DeliveryState.FAILED, Reason.DELIVERY_REJECTED
-        case _:  # AnswerClass.PERMANENT; a class added without a line here ends, it never loops
+            state = DeliveryState.DEAD
+        case _:  # FAILED_INSIDE and PERMANENT; a class added without a line here ends, it never loops
             state = DeliveryState.FAILED
-            reason = _PERMANENT_REASON.get(answer.error_class or "", Reason.DELIVERY_REJECTED)
+    reason = failure_reason(state, answer.error_class)
     return Settlement(OutboxState.DEAD, state, EventKind.OUTBOX_DEAD, CellState.FAILED, reason)
+
+
+def failure_reason(state: DeliveryState, error_class: str | None) -> Reason:
+    """Why a work failed, from what is stored of the delivery that failed it."""
+    if state is DeliveryState.DEAD:
+        return Reason.DELIVERY_FAILED
+    if state is DeliveryState.CANCELLED:
+        return Reason.DELIVERY_ABANDONED
+    return _PERMANENT_REASON.get(error_class or "", Reason.DELIVERY_REJECTED)
 
 
 _PERMANENT_REASON = {

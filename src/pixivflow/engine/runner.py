@@ -84,6 +84,12 @@ class Runner:
         self._clock = clock
         self._owner = owner
         self._limits = limits
+        self._progress: set[Progress] = set()
+
+    def waits(self, why: str, seconds: float) -> None:
+        """The account's source waits by its own design: that is progress, and people should see it."""
+        for progress in self._progress:
+            progress.say("waiting", f"{why}, {seconds:.0f} s" if seconds else why)
 
     async def run(self, attempt_id: str) -> None:
         """Run an attempt to its end. Cancelling this task is how it is stopped; its place is freed all the same."""
@@ -118,6 +124,7 @@ class Runner:
     async def _collect_all(self, started: attempts.Started) -> list[cells.CellEnd]:
         job, targets = await self._ledger.read(lambda tx: (jobs.get(tx, started.job_id), _targets(tx, started.job_id)))
         progress = Progress()
+        self._progress.add(progress)
         current = asyncio.current_task()
 
         def lost() -> None:
@@ -143,6 +150,7 @@ class Runner:
                 ends.append(await self._collect_cell(hold, targets.get(cell.target_id), progress))
             return ends
         finally:
+            self._progress.discard(progress)
             await stop(*beats)
 
     async def _collect_cell(self, hold: cells.Hold, target: Target | None, progress: Progress) -> cells.CellEnd:

@@ -14,7 +14,14 @@ from typing import Any
 
 from pixivflow.delivery.ports import OutboxRow
 from pixivflow.domain.cell import CellState
-from pixivflow.domain.delivery import Answer, AnswerClass, DeliveryState, OutboxState
+from pixivflow.domain.delivery import (
+    Answer,
+    AnswerClass,
+    DeliveryState,
+    OutboxState,
+    failure_reason,
+    settlement,
+)
 from pixivflow.domain.event import EventKind
 from pixivflow.domain.job import JobState
 from pixivflow.domain.reason import Reason
@@ -24,7 +31,6 @@ from pixivflow.ledger.ports import Row, Tx
 from pixivflow.ledger.rows import load
 
 LEASE_MS = 120_000
-_GOOD = (AnswerClass.ACCEPTED, AnswerClass.REPLAYED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +79,19 @@ def settle(tx: Tx, row: OutboxRow, answer: Answer, *, retry_in_ms: int) -> Settl
     if held is None or held["token"] != row.token:
         tx.run("counters_add", {"name": "late_answers_dropped", "by": 1})
         return Settled(None, row.job_id)
-    again = answer.answer is AnswerClass.RETRYABLE and row.attempt < row.max_attempts and _job_wants(tx, row)
-    if again:
+    # A try that failed is repeated only for a job that nobody has ended; else this was the last one.
+    tries = row.max_attempts if _job_wants(tx, row) else row.attempt
+    means = settlement(answer, attempt=row.attempt, max_attempts=tries)
+    if means.outbox is OutboxState.RETRY_WAIT:
         tx.run("outbox_retry", {**_closing(row, answer), "due_at": tx.now + retry_in_ms, "now": tx.now})
-        _tell(tx, row, EventKind.OUTBOX_RETRY, answer)
         tx.signals.outbox(tx)
-        return Settled(OutboxState.RETRY_WAIT, row.job_id)
-    good = answer.answer in _GOOD or answer.answer is AnswerClass.DUPLICATE
-    state = OutboxState.DONE if good else OutboxState.DEAD
-    _close(tx, row, state, answer)
-    _tell(tx, row, _EVENT.get(answer.answer, EventKind.OUTBOX_DEAD), answer)
-    if row.kind == "delivery":
-        tx.run("deliveries_move", _delivery(row, tx.now, _delivery_state(answer), answer))
+    else:
+        _close(tx, row, means.outbox, answer)
+    _tell(tx, row, means.event, answer)
+    if row.kind == "delivery" and means.pick is not None:
+        tx.run("deliveries_move", _delivery(row, tx.now, means.delivery, answer))
         _settle_pick(tx, row)
-    return Settled(state, row.job_id)
+    return Settled(means.outbox, row.job_id)
 
 
 def defer(tx: Tx, row: OutboxRow, why: str, delay_ms: int) -> None:
@@ -145,29 +150,7 @@ def listing(tx: Tx, *, state: str | None = None, job_id: str | None = None, limi
     return tx.all("outbox_list", {"state": state, "job_id": job_id, "limit": limit})
 
 
-_EVENT = {
-    AnswerClass.ACCEPTED: EventKind.OUTBOX_DELIVERED,
-    AnswerClass.REPLAYED: EventKind.OUTBOX_DELIVERED,
-    AnswerClass.DUPLICATE: EventKind.OUTBOX_DUPLICATE,
-}
-
-_DELIVERY_STATE = {
-    AnswerClass.ACCEPTED: DeliveryState.DELIVERED,
-    AnswerClass.REPLAYED: DeliveryState.DELIVERED,
-    AnswerClass.DUPLICATE: DeliveryState.DUPLICATE,
-    AnswerClass.RETRYABLE: DeliveryState.DEAD,
-}
-
-
-_BAD = {
-    DeliveryState.FAILED.value: Reason.DELIVERY_REJECTED,
-    DeliveryState.DEAD.value: Reason.DELIVERY_FAILED,
-    DeliveryState.CANCELLED.value: Reason.DELIVERY_ABANDONED,
-}
-
-
-def _delivery_state(answer: Answer) -> DeliveryState:
-    return _DELIVERY_STATE.get(answer.answer, DeliveryState.FAILED)
+_BAD = frozenset({DeliveryState.FAILED, DeliveryState.DEAD, DeliveryState.CANCELLED})
 
 
 def _job_wants(tx: Tx, row: OutboxRow) -> bool:
@@ -192,11 +175,10 @@ def _settle_pick(tx: Tx, row: OutboxRow) -> None:
 
 
 def _verdict(found: list[Row], states: list[DeliveryState]) -> tuple[CellState, cells.Verdict | None]:
-    bad = next((d for d in found if d["state"] in _BAD), None)
+    bad = next((row for row, state in zip(found, states, strict=True) if state in _BAD), None)
     if bad is not None:
-        return CellState.FAILED, cells.Verdict(
-            _BAD[bad["state"]], f"route {bad['route']}: {bad['detail'] or bad['state']}"
-        )
+        reason = failure_reason(DeliveryState(bad["state"]), bad["error_class"])
+        return CellState.FAILED, cells.Verdict(reason, f"route {bad['route']}: {bad['detail'] or bad['state']}")
     if all(state is DeliveryState.DUPLICATE for state in states):
         return CellState.DUPLICATE, cells.Verdict(Reason.DUPLICATE_EXHAUSTED, "the receiver already had this work")
     return CellState.SUBMITTED, None

@@ -49,7 +49,7 @@ def test_a_fault_waits_until_the_last_try_and_ends_then() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (Answer(AnswerClass.FAILED_INSIDE, error_class="invalid_payload"), Reason.DELIVERY_REJECTED),
+        (Answer(AnswerClass.FAILED_INSIDE, error_class="remote_rejected"), Reason.DELIVERY_REJECTED),
         (Answer(AnswerClass.PERMANENT, error_class="remote_4xx"), Reason.DELIVERY_REJECTED),
         (Answer(AnswerClass.PERMANENT, error_class="configuration_error"), Reason.CONFIGURATION_ERROR),
         (Answer(AnswerClass.PERMANENT, error_class="invalid_payload"), Reason.DELIVERY_FAILED),
