@@ -223,7 +223,7 @@ async def test_a_slow_receiver_holds_nobody_else_up(make: Make) -> None:
     row = scene.queue("quick")
     await scene.worker.start()
     await quick.began.wait()
-    assert len(slow_route.sent) == 2
+    assert len(slow_route.sent) <= 2, "a route with enough sends on the way is left out of a claim"
     let_go.set()
     assert (await scene.worker.drain()).dead == 0
     assert row.state is OutboxState.DONE
