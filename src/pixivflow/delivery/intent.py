@@ -47,7 +47,8 @@ class JobContext:
     """What a delivery says about the job it belongs to. Times are epoch milliseconds.
 
     Attributes:
-        requested: somebody asked for this job and waits for an answer that carries the request id (`key`).
+        requested: somebody asked for this job. Whether the answer must carry a request id depends on the key: only one
+            that is a UUID is a request id; a job of any other key is followed through the Job API and is sent without.
         occurrence_at: when the plan was due; None for a request, whose `created_at` counts instead.
         execution_id: the attempt that made the files.
         zone: the plan's time zone, in which dates are given.
@@ -98,6 +99,7 @@ def build_payload(
     `idempotencyKey` and `refetchRequestId` it cannot touch.
     """
     key = delivery_key(route, work.ref, job.job_id, target.id)
+    request_id = canonical_uuid(job.key) if job.requested else ""
     values = {
         **_work_values(work),
         **_job_values(job),
@@ -106,7 +108,7 @@ def build_payload(
         "rankingDate": target.ranking_date.isoformat() if target.ranking_date else "",
         **(extra or {}),
         "idempotencyKey": key,
-        "refetchRequestId": canonical_uuid(job.key) if job.requested else "",
+        "refetchRequestId": request_id,
     }
     plain = msgspec.to_builtins(
         {
@@ -116,7 +118,7 @@ def build_payload(
             "job_id": job.job_id,
             "target_id": target.id,
             "correlation_id": job.correlation_id,
-            "requested": job.requested,
+            "requested": bool(request_id),
             "work": _describe(work),
             "assets": list(assets),
             "values": {name: values.get(name, "") for name in (PLACEHOLDERS | set(values))},

@@ -77,7 +77,7 @@ class DeliveryItem:
         values: every known placeholder (domain.template) with its text; known but empty is "".
         extra_fields: the target's own form fields; they come before the route's of the same name.
         assets: every recorded file of the work, also those that are not sent.
-        requested: somebody asked for this work (a manual job) and waits for its request id.
+        requested: somebody asked for this work and waits for its request id, which the form therefore must carry.
     """
 
     key: str

@@ -1,0 +1,87 @@
+"""One place with everything in it: an invented site with receivers, a real server beside it, a client, the judge."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import judge
+import scene
+from live import Client, Server
+
+from pixivflow.sandbox import Receiver, Sandbox
+
+
+@dataclass(slots=True)
+class Place:
+    """See the module."""
+
+    folder: Path
+    sandbox: Sandbox
+    subjects: list[scene.Subject]
+    truth: scene.Truth
+    server: Server
+    client: Client
+    routes: tuple[str, ...]
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger's file."""
+        return self.folder / "data" / "ledger.db"
+
+    @property
+    def library(self) -> Path:
+        """The library's root."""
+        return self.folder / "library"
+
+    def receiver(self, name: str = "main") -> Receiver:
+        """A receiver of the sandbox."""
+        return self.sandbox.receiver(name)
+
+    def case(self, *, at_rest: bool = True) -> judge.Case:
+        """What the judge looks at, as it stands."""
+        shown = {name: judge.Shown(self.receiver(name).items, self.receiver(name).requests) for name in self.routes}
+        return judge.Case(
+            ledger=self.ledger,
+            library=self.library,
+            receivers=shown,
+            history=self.client.history,
+            truth=self.truth,
+            at_rest=at_rest,
+            outputs={"the server's output": self.server.output},
+            secrets=scene.SECRETS,
+        )
+
+    def assert_clean(self, *, at_rest: bool = True) -> None:
+        """Fail with every violation the judge finds, and with the server's output."""
+        judge.assert_clean(self.case(at_rest=at_rest), self.server.output)
+
+
+@asynccontextmanager
+async def open_place(
+    folder: Path,
+    kinds: Iterable[scene.Kind],
+    *,
+    port: int,
+    routes: tuple[scene.RouteSpec, ...] = (scene.RouteSpec(),),
+    options: Mapping[str, Any] | None = None,
+    **config: Any,
+) -> AsyncIterator[Place]:
+    """A place whose server has not been started yet. Leaving it ends the server, whatever it is doing.
+
+    `options` are the sandbox's, `config` goes to `scene.config_document`.
+    """
+    world, subjects = scene.build_world(kinds)
+    async with Sandbox(scene.options(**(options or {})), world=world) as sandbox:
+        document = scene.config_document(sandbox, port=port, routes=routes, **config)
+        server = Server(scene.write_config(folder, document))
+        async with Client(server) as client:
+            truth = await scene.truth_of(sandbox)
+            names = tuple(spec.name for spec in routes)
+            try:
+                yield Place(folder, sandbox, subjects, truth, server, client, names)
+            finally:
+                await server.close()
