@@ -137,6 +137,8 @@ class World:
         self.series: dict[tuple[Kind, int], Series] = {}
         self.following: dict[int, str] = {}
         """Authors the account follows, each with `public` or `private`."""
+        self.private_bookmarks: set[tuple[Kind, int]] = set()
+        """Bookmarked works whose bookmark the account keeps to itself."""
         self.media = MediaIndex()
         self.overrides: dict[str, tuple[bytes, str]] = {}
         """Media paths with bytes and content type set by a test."""
@@ -219,6 +221,14 @@ class World:
         self.authors[user_id].record["name"] = name
         self._changed()
 
+    def bookmark(self, kind: Kind, work_id: int, *, private: bool = False) -> None:
+        """Bookmark a work in the account's name."""
+        work = self.of(kind)[work_id]
+        work.bookmarked = True
+        work.record["is_bookmarked"] = True
+        (self.private_bookmarks.add if private else self.private_bookmarks.discard)((kind, work_id))
+        self._changed()
+
     def set_media(self, url: str, body: bytes, content_type: str) -> None:
         """Serve these bytes for a media URL (or path), whatever the index says."""
         path = url if url.startswith("/") else "/" + url.split("://", 1)[-1].split("/", 1)[-1]
@@ -239,7 +249,7 @@ class World:
         )
 
     def kept(self, key: Hashable, make: Callable[[], list[Work]]) -> list[Work]:
-        """A list worked out once and kept until the world changes, so that paging does not search anew for every page."""
+        """A list worked out once and kept until the world changes: paging must not search anew for every page."""
         found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= _KEPT_MAX:

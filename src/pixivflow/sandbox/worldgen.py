@@ -66,6 +66,12 @@ ARCHETYPES: Final[tuple[Archetype, ...]] = (
 )
 
 
+def awkward_number(index: int) -> int:
+    """How many awkward works there are before work number `index`; it walks through the lists of awkward words."""
+    rounds, within = divmod(index, len(ARCHETYPES))
+    return rounds * sum(kind.awkward for kind in ARCHETYPES) + sum(kind.awkward for kind in ARCHETYPES[:within])
+
+
 def created_at(index: int, anchor: date) -> datetime:
     """When work number `index` appeared; never later than the midnight that begins the anchor day."""
     day, slot = divmod(index, WORKS_PER_DAY)
@@ -135,7 +141,7 @@ def illust_tags(seed: int, index: int, kind: Archetype, bookmarks: int) -> list[
     if kind.ai == 2:
         tags.append(vocabulary.AI_TAG)
     if kind.awkward:
-        tags.append((vocabulary.AWKWARD_TAGS[index // 5 % len(vocabulary.AWKWARD_TAGS)], None))
+        tags.append((vocabulary.AWKWARD_TAGS[awkward_number(index) % len(vocabulary.AWKWARD_TAGS)], None))
     if kind.kind == "ugoira":
         tags.append(vocabulary.UGOIRA_TAG)
     if kind.kind == "manga":
@@ -147,7 +153,7 @@ def illust_tags(seed: int, index: int, kind: Archetype, bookmarks: int) -> list[
 
 def _title(seed: int, index: int, *, awkward: bool) -> str:
     if awkward:
-        return vocabulary.AWKWARD_TITLES[index // 5 % len(vocabulary.AWKWARD_TITLES)]
+        return vocabulary.AWKWARD_TITLES[awkward_number(index) % len(vocabulary.AWKWARD_TITLES)]
     return stream(seed, "title", index).choice(vocabulary.TITLES)
 
 
@@ -181,10 +187,9 @@ def _add_illust(
         tools=rng.choice(vocabulary.TOOLS),
         size=size,
     )
-    if index % 33 == 4:
-        record["restrict"] = 1  # a private bookmark of the account, see `lists.bookmarks`
-        record["is_bookmarked"] = True
     world.add_work(record, frames=_frames(rng.choice((40, 60, 80, 100)), kind.frames) if kind.frames else None)
+    if index % 33 == 3:
+        world.bookmark("illust", work_id, private=True)
 
 
 def _frames(base_ms: int, count: int) -> list[Frame]:

@@ -174,7 +174,7 @@ def bookmark_detail(call: Call) -> Answer:
     if work is None:
         return not_found()
     tags = [{"name": tag["name"], "is_registered": work.bookmarked} for tag in work.record.get("tags", ())]
-    restrict = "private" if work.record.get("restrict") else "public"
+    restrict = "private" if ("illust", work.id) in call.world.private_bookmarks else "public"
     return Answer(200, {"bookmark_detail": {"is_bookmarked": work.bookmarked, "tags": tags, "restrict": restrict}})
 
 

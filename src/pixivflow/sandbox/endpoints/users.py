@@ -11,7 +11,8 @@ from pixivflow.sandbox.search import BadParameterError
 from pixivflow.sandbox.seeded import number
 from pixivflow.sandbox.world import VIEWER_ID, Author, Kind, Work, World, fold
 
-_FIRST_BOOKMARK = 20_000_000_000
+_BOOKMARK_EPOCH = 1_400_000_000
+"""Seconds taken off a work's time so that the id stays under 19 digits."""
 
 
 def detail(call: Call) -> Answer:
@@ -129,13 +130,14 @@ def _restrict(call: Call) -> str:
 def bookmarked_by(world: World, user_id: int, kind: Kind, restrict: str) -> list[Work]:
     """Works a user bookmarked, newest first.
 
-    The account's own bookmarks are the works marked so (those with `restrict` 1 privately); another user's are
-    drawn by lot.
+    The account's own bookmarks are the works marked so; another user's are drawn by lot.
     """
     if user_id == VIEWER_ID:
         private = restrict == "private"
         return [
-            work for work in world.newest(kind) if work.bookmarked and (work.record.get("restrict") == 1) is private
+            work
+            for work in world.newest(kind)
+            if work.bookmarked and ((kind, work.id) in world.private_bookmarks) is private
         ]
     if restrict == "private":
         return []
@@ -150,7 +152,7 @@ def _bookmarks(call: Call, kind: Kind) -> Answer:
     if tag := call.query.get("tag"):
         works = [work for work in works if any(name == fold(tag) for name, _ in work.tags)]
     bound = call.whole("max_bookmark_id") if call.query.get("max_bookmark_id") else None
-    numbered = [(bookmark_id(work), work) for work in works]
+    numbered = sorted(((bookmark_id(work), work) for work in works), key=lambda pair: pair[0], reverse=True)
     rest = [pair for pair in numbered if bound is None or pair[0] < bound]
     page = rest[: call.options.page_size]
     following = next_url(call, max_bookmark_id=page[-1][0]) if len(rest) > len(page) else None
@@ -158,8 +160,8 @@ def _bookmarks(call: Call, kind: Kind) -> Answer:
 
 
 def bookmark_id(work: Work) -> int:
-    """Id of a bookmark: rises with the age of the work's own stamp, so that newest first means highest first."""
-    return _FIRST_BOOKMARK + int(work.created.timestamp()) * 1000 + work.id % 1000
+    """Id of a bookmark: higher for newer works, so that newest first means highest first, and never the same twice."""
+    return max(0, int(work.created.timestamp()) - _BOOKMARK_EPOCH) * 10**9 + work.id % 10**9
 
 
 def bookmarks_illust(call: Call) -> Answer:
