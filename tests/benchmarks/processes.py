@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,18 @@ def running(
         try:
             yield process
         finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                try:
-                    process.wait(20)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask politely, ask to hurry, then insist."""
+    for sign in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        process.send_signal(sign)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(3)
+    process.wait()
 
 
 def until(what: str, probe: Any, process: subprocess.Popen[bytes], log: Path, *, seconds: float = 30) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +51,8 @@ def task(key: str, target: str, **params: Any) -> dict[str, Any]:
     return {
         "protocol_version": "1",
         "job_type": "candidate_search",
-        "idempotency_key": key,
+        # Receivers of the upstream's kind want the request's id to be a UUID.
+        "idempotency_key": str(uuid.uuid5(uuid.NAMESPACE_OID, key)),
         "params": {"target_id": target, **params},
     }
 
