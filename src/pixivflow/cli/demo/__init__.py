@@ -1,0 +1,1 @@
+"""`pixivflow demo`: the whole way once, in a folder of its own."""

@@ -1,0 +1,1 @@
+"""`pixivflow download`: collecting here and now."""

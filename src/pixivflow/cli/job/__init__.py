@@ -1,0 +1,1 @@
+"""`pixivflow job`: a client of the Job API."""
