@@ -45,7 +45,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class JobQuery:
-    """Which jobs to list: newest admission last, `after_seq` exclusive. None means "any"."""
+    """Which jobs to list, newest admission first. None means "any".
+
+    Attributes:
+        after_seq: the `seq` of the last job of the page before; older ones follow.
+    """
 
     correlation_id: str | None = None
     status: JobState | None = None

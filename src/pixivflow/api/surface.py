@@ -67,6 +67,15 @@ class JobSurface:
         self._enabled = enabled
         self._max_body = max_body
 
+    @staticmethod
+    def owns(scope: Scope) -> bool:
+        """Whether a request is the job surface's."""
+        path: str = scope["path"]
+        root: str = scope.get("root_path", "")
+        if root:
+            path = path.removeprefix(root)
+        return path.startswith(("/jobs/", "/capabilities/")) or path in ("/jobs", "/capabilities")
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         ident = request_id(scope["headers"], self._new_id)

@@ -180,7 +180,7 @@ class JobEnvelope(Struct):
 
 
 class JobPage(Struct):
-    """Jobs in the order of their admission. Without `next_cursor` this is the last page."""
+    """Jobs, newest first. Without `next_cursor` this is the last page."""
 
     jobs: list[Job]
     server_time: Ms

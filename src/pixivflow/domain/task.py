@@ -34,6 +34,7 @@ MAX_LABEL_TEXT: Final = 16_384
 MAX_INTEGER: Final = 2**53 - 1
 """The largest whole number every JSON reader keeps exactly."""
 _MAX_SHOWN: Final = 200
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ def canonical(view: RetrievalView, account: str | None = None) -> str:
         constraints["work_types"] = list(view.work_types)
     if constraints:
         out["constraints"] = constraints
-    return json.dumps(out, ensure_ascii=False, separators=(",", ":"))
+    return _encode(out)
 
 
 def _version(value: object) -> None:

@@ -108,8 +108,8 @@ class MemoryJobs:
         self._enter()
         found = [
             job
-            for job in self.jobs.values()
-            if job.seq > (query.after_seq or 0)
+            for job in reversed(self.jobs.values())
+            if (query.after_seq is None or job.seq < query.after_seq)
             and query.correlation_id in (None, job.correlation_id)
             and query.status in (None, job.state)
             and query.job_type in (None, job.type)

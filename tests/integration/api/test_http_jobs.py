@@ -160,14 +160,14 @@ async def test_jobs_are_listed_in_pages_and_by_filter(api, jobs) -> None:
         cursor = page.get("next_cursor", "")
         if not cursor:
             break
-    assert seen == [f"k{number}" for number in range(5)]
+    assert seen == [f"k{number}" for number in reversed(range(5))]
 
     async def keys(query: str) -> list[str]:
         return [job["idempotency_key"] for job in (await api("GET", f"/jobs?{query}")).json["jobs"]]
 
-    assert await keys("correlation_id=odd") == ["k1", "k3"]
+    assert await keys("correlation_id=odd") == ["k3", "k1"]
     assert await keys("status=running") == ["k0"]
-    assert await keys("status=queued&correlation_id=even") == ["k2", "k4"]
+    assert await keys("status=queued&correlation_id=even") == ["k4", "k2"]
     assert await keys("job_type=other") == []
     assert await keys("idempotency_key=k1&correlation_id=even") == []
     assert await keys("idempotency_key=k1&status=queued&job_type=candidate_search") == ["k1"]

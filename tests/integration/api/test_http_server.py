@@ -130,3 +130,25 @@ async def test_waiting_ends_with_the_stop() -> None:
     assert not waiting.done()
     await server.stop(1)
     await waiting
+
+
+async def test_an_address_can_be_taken_before_it_is_served() -> None:
+    server = HttpServer("127.0.0.1", 0, None)
+    await server.bind()
+    await server.bind()
+    with pytest.raises(PortInUse):
+        await HttpServer("127.0.0.1", server.port, hello).bind()
+    server.app = hello
+    await server.start()
+    assert await read(server.url) == b"ok"
+    await server.stop(1)
+
+
+async def test_an_address_that_is_never_served_is_given_back() -> None:
+    server = HttpServer("127.0.0.1", 0, hello)
+    await server.bind()
+    server.release()
+    server.release()
+    again = HttpServer("127.0.0.1", server.port, hello)
+    await again.bind()
+    again.release()
