@@ -100,10 +100,13 @@ def listing(
     limit: int = 100,
 ) -> tuple[tuple[JobRecord, ...], int | None]:
     """Jobs newest first, and the sequence number to continue below (None on the last page)."""
-    rows = tx.all(
-        "jobs_list",
-        {"before": before, "state": state, "type": job_type, "correlation_id": correlation_id, "limit": limit + 1},
-    )
+    asked = {"before": before, "type": job_type, "limit": limit + 1}
+    if state is not None:
+        rows = tx.all("jobs_list_by_state", {**asked, "state": state, "correlation_id": correlation_id})
+    elif correlation_id is not None:
+        rows = tx.all("jobs_list_by_correlation", {**asked, "correlation_id": correlation_id})
+    else:
+        rows = tx.all("jobs_list", asked)
     jobs = tuple(read_job(tx, row) for row in rows[:limit])
     return jobs, (jobs[-1].seq if len(rows) > limit else None)
 

@@ -147,7 +147,8 @@ def replay(tx: Tx, row_id: int) -> bool:
 
 def listing(tx: Tx, *, state: str | None = None, job_id: str | None = None, limit: int = 100) -> list[Row]:
     """Rows for people, newest first."""
-    return tx.all("outbox_list", {"state": state, "job_id": job_id, "limit": limit})
+    asked = {"job_id": job_id, "limit": limit}
+    return tx.all("outbox_list_by_state", {**asked, "state": state}) if state else tx.all("outbox_list", asked)
 
 
 _BAD = frozenset({DeliveryState.FAILED, DeliveryState.DEAD, DeliveryState.CANCELLED})

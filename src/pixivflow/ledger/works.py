@@ -115,6 +115,7 @@ def removed(tx: Tx, ref: WorkRef, paths: Sequence[str]) -> None:
     forget(tx, ref, paths)
     if not assets(tx, ref):
         tx.run("works_unkeep", {**_work(ref), "now": tx.now})
+        tx.run("cache_gone", _work(ref))
 
 
 def _work(ref: WorkRef) -> dict[str, str]:

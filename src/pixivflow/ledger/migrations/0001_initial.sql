@@ -38,7 +38,7 @@ CREATE TABLE jobs (
 ) STRICT;
 -- What may be granted next is found through this small index however many jobs have ended.
 CREATE INDEX jobs_to_collect ON jobs (account, seq) WHERE phase = 'collect';
-CREATE INDEX jobs_open ON jobs (state, seq) WHERE phase <> 'done';
+CREATE INDEX jobs_open ON jobs (deadline_at, seq) WHERE phase <> 'done';
 CREATE INDEX jobs_by_state ON jobs (state, seq);
 CREATE INDEX jobs_by_correlation ON jobs (correlation_id, seq) WHERE correlation_id IS NOT NULL;
 
@@ -61,6 +61,9 @@ CREATE TABLE attempts (
 -- At most one live attempt per place of an account, and one per job: the database says so, not a process.
 CREATE UNIQUE INDEX attempts_live_slot ON attempts (account, slot) WHERE live = 1;
 CREATE UNIQUE INDEX attempts_live_job ON attempts (job_id) WHERE live = 1;
+
+-- When an account was last freed, without reading its history.
+CREATE INDEX attempts_by_account ON attempts (account, ended_at);
 
 CREATE TABLE cells (
   job_id TEXT NOT NULL REFERENCES jobs (id),
@@ -122,7 +125,7 @@ CREATE TABLE deliveries (
   target_id TEXT NOT NULL,
   work_type TEXT NOT NULL,
   work_id TEXT NOT NULL,
-  storage TEXT NOT NULL,
+  storage TEXT NOT NULL CHECK (storage IN ('persistent', 'cache', 'gone')),
   state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'duplicate', 'failed', 'dead', 'cancelled')),
   remote_id TEXT,
   error_class TEXT,
@@ -131,6 +134,8 @@ CREATE TABLE deliveries (
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_by_work ON deliveries (work_type, work_id, route);
+-- Works whose files are still to be removed; `gone` once they are, so that this stays small.
+CREATE INDEX deliveries_in_cache ON deliveries (work_type, work_id) WHERE storage = 'cache';
 CREATE INDEX deliveries_by_pick ON deliveries (job_id, target_id, work_type, work_id);
 
 CREATE TABLE outbox (

@@ -1,5 +1,5 @@
--- Open jobs whose deadline has come, the oldest first, in bounded batches.
+-- Open jobs whose deadline has come, the longest overdue first, in bounded batches.
 SELECT id FROM jobs
 WHERE phase <> 'done' AND deadline_at <= :now
-ORDER BY seq
+ORDER BY deadline_at
 LIMIT :limit

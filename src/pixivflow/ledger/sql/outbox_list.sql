@@ -1,5 +1,5 @@
 -- Rows for people, newest first.
 SELECT * FROM outbox
-WHERE (:state IS NULL OR state = :state) AND (:job_id IS NULL OR job_id = :job_id)
+WHERE (:job_id IS NULL OR job_id = :job_id)
 ORDER BY id DESC
 LIMIT :limit

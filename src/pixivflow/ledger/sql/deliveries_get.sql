@@ -1,2 +1,0 @@
--- One delivery.
-SELECT * FROM deliveries WHERE key = :key

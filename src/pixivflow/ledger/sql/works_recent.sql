@@ -1,2 +1,0 @@
--- The works stored last.
-SELECT * FROM works ORDER BY updated_at DESC LIMIT :limit
