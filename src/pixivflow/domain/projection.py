@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -28,6 +29,7 @@ _KNOWN_TYPES: Final = frozenset(WorkType)
 ReasonNames = Callable[[str], str]
 
 
+@lru_cache(maxsize=4096)
 def job_path(job_id: str) -> str:
     """The address of a job relative to the server. Any character of an id survives in it."""
     return f"/jobs/{quote(job_id, safe='')}"
@@ -211,9 +213,13 @@ def _is_count(value: object) -> bool:
 
 
 def _named(record: JobRecord) -> Iterator[tuple[str, str]]:
+    """Works that were looked at and not taken. A later attempt meets the job's own works again; they were taken."""
+    own = {(pick.ref.type.value, pick.ref.id) for cell in record.cells for pick in cell.picks}
     for cell in sorted(record.cells, key=_ordinal):
         for entry in cell.report.get("named") or ():
-            if isinstance(entry, Mapping) and "work_id" in entry:
+            if not isinstance(entry, Mapping) or (cell.work_type, str(entry.get("work_id"))) in own:
+                continue
+            if "work_id" in entry:
                 yield str(entry["work_id"]), str(entry.get("reason", _UNNAMED))
 
 

@@ -232,6 +232,16 @@ def test_a_damaged_report_costs_nothing_but_itself() -> None:
     assert error["detail"] == {"internal_code": "no_candidate", "scanned": 0, "filtered": {}}
 
 
+def test_a_work_of_the_job_is_not_among_those_it_turned_away() -> None:
+    """An attempt that goes on after a crash meets what the first one took, and counts it as known."""
+    report = {"fetched": 2, "named": [{"work_id": "7", "reason": "taken"}, {"work_id": "8", "reason": "taken"}]}
+    taken = PickRecord(WorkRef(WorkType.NOVEL, "7"), 0, CellState.SUBMITTED)
+    cells = (CellRecord("stories", 0, "novel", CellState.SUBMITTED, report=report, picks=(taken,)),)
+    result = project_job(ended(JobState.SUCCEEDED, cells=cells), NOW)["result"]
+    assert [found["work_id"] for found in result["candidates"]] == ["7"]
+    assert [entry["work_id"] for entry in result["filtered"]] == ["8"]
+
+
 def test_addresses() -> None:
     assert job_path("a/b?c#d% é") == "/jobs/a%2Fb%3Fc%23d%25%20%C3%A9"
     assert work_url(WorkRef(WorkType.NOVEL, "1&x")) == "https://www.pixiv.net/novel/show.php?id=1%26x"
