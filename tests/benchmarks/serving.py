@@ -16,7 +16,7 @@ from benchmarks import settings
 from benchmarks.collecting import CONNECTIONS, WORKS, site
 from benchmarks.figures import latency, spread
 from benchmarks.load import Load, closed_loop
-from benchmarks.processes import get_json, peak_rss_mb, post_json, python, running, until
+from benchmarks.processes import cpu_seconds, get_json, peak_rss_mb, post_json, python, running, until
 
 CALLERS = 32
 ENDED = {"succeeded", "failed", "cancelled", "expired"}
@@ -76,6 +76,7 @@ def accepts(folder: Path, environment: dict[str, str], *, runs: int, seconds: fl
     The site answers so slowly that the one job that may run stays in its search: nothing is measured but accepting.
     """
     loads: list[Load] = []
+    cpu_ms: list[float] = []
     with site(folder / "site-slow", 60_000) as about:
         for turn in range(runs):
             place = folder / f"accepts-{turn}"
@@ -85,11 +86,13 @@ def accepts(folder: Path, environment: dict[str, str], *, runs: int, seconds: fl
                 def body(number: int, turn: int = turn) -> bytes:
                     return json.dumps(task(f"accept-{turn}-{number}", settings.ORDERED)).encode()
 
+                before = cpu_seconds(server.pid)
                 load = asyncio.run(
                     closed_loop(
                         server.port, body, path="/jobs", token=settings.TOKEN, connections=CALLERS, seconds=seconds
                     )
                 )
+                cpu_ms.append(1000 * (cpu_seconds(server.pid) - before) / len(load.latencies_ms))
             if set(load.statuses) != {202}:
                 raise RuntimeError(f"POST /jobs answered {dict(load.statuses)}")
             loads.append(load)
@@ -101,6 +104,7 @@ def accepts(folder: Path, environment: dict[str, str], *, runs: int, seconds: fl
         "per_second": spread([load.per_second for load in loads], 0),
         "p50_ms": spread([latency(load.latencies_ms)["p50"] for load in loads], 2),
         "p99_ms": spread([latency(load.latencies_ms)["p99"] for load in loads], 2),
+        "server_cpu_ms_per_job": spread(cpu_ms, 2),
     }
 
 
