@@ -10,6 +10,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -41,6 +42,8 @@ class Server:
         self.lines: list[str] = []
         self.starts = 0
         self._env = {**os.environ, "PIXIVFLOW_REFETCH_TOKEN": API_TOKEN, **(env or {})}
+        # Compiling everything anew at each of many starts would be most of what these tests do.
+        self._env.pop("PYTHONDONTWRITEBYTECODE", None)
         self._arguments = arguments
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -258,3 +261,10 @@ class Client:
 
 def _quoted(job_id: str) -> str:
     return quote(job_id, safe="")
+
+
+def unused_port() -> int:
+    """A loopback port nobody listened on a moment ago: a server that is started again needs the same one."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -10,7 +10,7 @@ from typing import Any
 
 import judge
 import scene
-from live import Client, Server
+from live import Client, Server, unused_port
 
 from pixivflow.sandbox import Receiver, Sandbox
 
@@ -65,7 +65,7 @@ async def open_place(
     folder: Path,
     kinds: Iterable[scene.Kind],
     *,
-    port: int,
+    port: int | None = None,
     routes: tuple[scene.RouteSpec, ...] = (scene.RouteSpec(),),
     options: Mapping[str, Any] | None = None,
     **config: Any,
@@ -76,7 +76,7 @@ async def open_place(
     """
     world, subjects = scene.build_world(kinds)
     async with Sandbox(scene.options(**(options or {})), world=world) as sandbox:
-        document = scene.config_document(sandbox, port=port, routes=routes, **config)
+        document = scene.config_document(sandbox, port=port or unused_port(), routes=routes, **config)
         server = Server(scene.write_config(folder, document))
         async with Client(server) as client:
             truth = await scene.truth_of(sandbox)

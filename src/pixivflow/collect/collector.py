@@ -73,7 +73,8 @@ class Collector:
         if cell.account.has_place:
             listing = await self._search(cell)
             await self._open_all(cell, queue_of(target, listing.candidates))
-        await run.report(cell.account.funnel)
+            # An attempt that only finishes earlier picks has looked at nothing: the report of their search stands.
+            await run.report(cell.account.funnel)
         return conclude(
             ready=cell.account.ready,
             settled=settled,
@@ -155,7 +156,7 @@ class Collector:
         except SourceError as error:
             await self._fail(cell, ref, error.reason, str(error), stop=isinstance(error, (AuthFailed, RateLimited)))
         else:
-            await self._settle(cell, Candidate(work), await self._fetched(cell, work))
+            await self._fetch(cell, Candidate(work))
 
     async def _search(self, cell: _Cell) -> Listing:
         run, target = cell.run, cell.target
@@ -204,7 +205,7 @@ class Collector:
             stop = isinstance(trouble, (AuthFailed, RateLimited))
             await self._fail(cell, ref, trouble.reason, str(trouble), stop=stop)
             return
-        await self._settle(cell, Candidate(work, candidate.repair), await self._fetched(cell, work))
+        await self._fetch(cell, Candidate(work, candidate.repair))
 
     async def _full(self, work: Work, judge: Judge) -> Work | None:
         """The record with everything that fetching needs; None when it makes the work a reject after all."""
@@ -222,23 +223,27 @@ class Collector:
             return None
         return full
 
-    async def _fetched(self, cell: _Cell, work: Work) -> Outcome | Gap:
+    async def _fetch(self, cell: _Cell, candidate: Candidate) -> None:
+        work, outcome = await self._fetched(cell, candidate.work)
+        await self._settle(cell, Candidate(work, candidate.repair), outcome)
+
+    async def _fetched(self, cell: _Cell, work: Work) -> tuple[Work, Outcome | Gap]:
         """The outcome of one work's files; a Gap when nothing more can be fetched at all."""
         cell.run.progress("downloading", work.title, done=cell.account.ready, total=cell.account.wanted)
         try:
             return await cell.fetcher.fetch(work, cell.target)
         except (AuthFailed, RateLimited) as error:
-            return Gap(error.reason, str(error))
+            return work, Gap(error.reason, str(error))
         except LibraryError as error:
             if error.code in _ONE_WORK_ONLY:
-                return Lacking(KnownState.INCOMPLETE, Reason.STORAGE_FAILED, error.message)
-            return Gap(Reason.STORAGE_FAILED, error.message)
+                return work, Lacking(KnownState.INCOMPLETE, Reason.STORAGE_FAILED, error.message)
+            return work, Gap(Reason.STORAGE_FAILED, error.message)
         except AttemptLost:
             raise
         except Exception as error:
             # What one work's content can do to our code must stay with that work: its neighbours count.
             logger.exception("collecting %s failed unexpectedly", work.ref)
-            return Lacking(KnownState.INCOMPLETE, Reason.INTERNAL_ERROR, f"unexpected {type(error).__name__}")
+            return work, Lacking(KnownState.INCOMPLETE, Reason.INTERNAL_ERROR, f"unexpected {type(error).__name__}")
 
     async def _settle(self, cell: _Cell, candidate: Candidate, outcome: Outcome | Gap) -> None:
         work = candidate.work
@@ -250,7 +255,7 @@ class Collector:
             case Gone():
                 await self._release(cell, work.ref, outcome.code, outcome.message)
             case Lacking():
-                if candidate.repair:
+                if candidate.repair or outcome.stands_aside:
                     cell.account.give_back()
                 await self._fail(cell, work.ref, outcome.reason, outcome.message)
             case Gap():

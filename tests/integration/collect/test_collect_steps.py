@@ -60,9 +60,20 @@ async def test_an_earlier_pick_that_cannot_be_read_now_fails_as_an_outage(world:
 
 async def test_a_cell_that_is_settled_searches_nothing(world: Any) -> None:
     world.illust(15)
-    outcome = await world.collect(world.run(settled=2), limit=2)
+    run = world.run(settled=2)
+    before = run.funnel
+    outcome = await world.collect(run, limit=2)
     assert (outcome.ready, outcome.reason) == (0, None)
     assert world.source.asked["pages"] == 0
+    assert run.funnel is before, "the report of the attempt that did search stands"
+
+
+async def test_an_attempt_that_only_finishes_earlier_picks_keeps_the_report_of_their_search(world: Any) -> None:
+    world.illust(15)
+    run = world.run(locked=[ref(15)])
+    before = run.funnel
+    outcome = await world.collect(run, limit=1)
+    assert (outcome.ready, run.funnel) == (1, before)
 
 
 async def test_the_limit_is_kept_whatever_runs_side_by_side(world: Any) -> None:
@@ -79,6 +90,7 @@ async def test_the_scan_limit_bounds_how_many_works_are_opened(world: Any, answe
     for number in range(30, 10, -1):
         world.illust(number)
         world.source.serve(f"{BASE}/{number}_p0.png", answer(error=Forbidden("media: HTTP 403")))
+        world.source.details[ref(number)] = NotFound(f"{number}: HTTP 404")
     outcome = await world.collect(limit=1, scan_limit=5)
     assert outcome.reason is Reason.WORK_UNAVAILABLE
     assert world.source.media_requests == 5
