@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 from urllib.parse import quote
 
 import aiohttp
@@ -166,10 +166,24 @@ class Server:
         await self.close()
 
 
+class Serves(Protocol):
+    """What a client needs to know of a server."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def output(self) -> str:
+        """What it printed, for messages."""
+        ...
+
+
 class Client:
     """An orchestrator's side of the Job API. Everything it is told goes into `history`."""
 
-    def __init__(self, server: Server, history: History | None = None, *, token: str = API_TOKEN) -> None:
+    def __init__(self, server: Serves, history: History | None = None, *, token: str = API_TOKEN) -> None:
         self.history = history if history is not None else History()
         self._server = server
         # A connection kept over a kill would only fail once more.

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import judge
 import scene
 from live import Client, Server, unused_port
+from local import LocalServer
 
+from pixivflow.engine.clock import Clock
 from pixivflow.sandbox import Receiver, Sandbox
+
+S = TypeVar("S", Server, LocalServer)
 
 
 @dataclass(slots=True)
-class Place:
+class Place(Generic[S]):
     """See the module."""
 
     folder: Path
     sandbox: Sandbox
     subjects: list[scene.Subject]
     truth: scene.Truth
-    server: Server
+    server: S
     client: Client
     routes: tuple[str, ...]
 
@@ -65,23 +69,51 @@ async def open_place(
     folder: Path,
     kinds: Iterable[scene.Kind],
     *,
-    port: int | None = None,
     routes: tuple[scene.RouteSpec, ...] = (scene.RouteSpec(),),
     options: Mapping[str, Any] | None = None,
     **config: Any,
-) -> AsyncIterator[Place]:
-    """A place whose server has not been started yet. Leaving it ends the server, whatever it is doing.
+) -> AsyncIterator[Place[Server]]:
+    """A place whose server is a process of its own and has not been started yet.
 
-    `options` are the sandbox's, `config` goes to `scene.config_document`.
+    Leaving it ends the server, whatever it is doing. `options` are the sandbox's, `config` goes to
+    `scene.config_document`.
     """
+    async with _place(folder, kinds, Server, routes, options, config) as place:
+        yield place
+
+
+@asynccontextmanager
+async def open_local(
+    folder: Path,
+    kinds: Iterable[scene.Kind],
+    *,
+    clock: Clock | None = None,
+    routes: tuple[scene.RouteSpec, ...] = (scene.RouteSpec(),),
+    options: Mapping[str, Any] | None = None,
+    **config: Any,
+) -> AsyncIterator[Place[LocalServer]]:
+    """A place whose server runs in this process, started."""
+    async with _place(folder, kinds, lambda path: LocalServer(path, clock=clock), routes, options, config) as place:
+        await place.server.start()
+        yield place
+
+
+@asynccontextmanager
+async def _place(
+    folder: Path,
+    kinds: Iterable[scene.Kind],
+    make: Callable[[Path], S],
+    routes: tuple[scene.RouteSpec, ...],
+    options: Mapping[str, Any] | None,
+    config: Mapping[str, Any],
+) -> AsyncIterator[Place[S]]:
     world, subjects = scene.build_world(kinds)
     async with Sandbox(scene.options(**(options or {})), world=world) as sandbox:
-        document = scene.config_document(sandbox, port=port or unused_port(), routes=routes, **config)
-        server = Server(scene.write_config(folder, document))
+        document = scene.config_document(sandbox, port=unused_port(), routes=routes, **config)
+        server = make(scene.write_config(folder, document))
+        truth = await scene.truth_of(sandbox)
         async with Client(server) as client:
-            truth = await scene.truth_of(sandbox)
-            names = tuple(spec.name for spec in routes)
             try:
-                yield Place(folder, sandbox, subjects, truth, server, client, names)
+                yield Place(folder, sandbox, subjects, truth, server, client, tuple(spec.name for spec in routes))
             finally:
                 await server.close()
