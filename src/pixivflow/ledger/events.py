@@ -33,6 +33,7 @@ class AckState:
 def append(tx: Tx, job_id: str, kind: EventKind, detail: Mapping[str, Any] | None = None) -> None:
     """Record what happened to a job. The schema refuses a visible kind twice, and a second end.
 
+    Whoever records a visible kind also calls `callbacks.intend` in the same transaction, once the job is as it says.
     Time never runs backward within a job, whatever the clock does: time order and id order agree.
     """
     last = tx.one("events_last_at", {"job_id": job_id})

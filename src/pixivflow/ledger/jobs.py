@@ -9,7 +9,7 @@ from typing import Any
 from pixivflow.domain.event import EventKind
 from pixivflow.domain.job import TERMINAL, JobRecord, JobState, Signal, Stay, decide
 from pixivflow.domain.reason import Reason
-from pixivflow.ledger import attempts, events
+from pixivflow.ledger import attempts, callbacks, events
 from pixivflow.ledger.ports import Tx
 from pixivflow.ledger.rows import dump, load, read_job
 
@@ -42,7 +42,7 @@ class NewJob:
 
 
 def insert(tx: Tx, job: NewJob) -> JobRecord:
-    """Store a job with its cells and its first event. Granting is a step of its own."""
+    """Store a job with its cells, its first event and the intent to tell of it. Granting is a step of its own."""
     tx.run(
         "jobs_insert",
         {
@@ -68,7 +68,9 @@ def insert(tx: Tx, job: NewJob) -> JobRecord:
         )
     events.append(tx, job.id, EventKind.REQUESTED)
     tx.signals.moved(tx, job.id)
-    return read_job(tx, tx.all("jobs_get", {"id": job.id})[0])
+    record = read_job(tx, tx.all("jobs_get", {"id": job.id})[0])
+    callbacks.intend(tx, record, EventKind.REQUESTED)
+    return record
 
 
 def get(tx: Tx, job_id: str) -> JobRecord | None:
@@ -116,6 +118,7 @@ def apply(tx: Tx, job_id: str, signal: Signal, *, reason: Reason | None = None, 
 
     Ending a job closes what is still open in it with the same reason, cancels what waits to be sent, records the one
     terminal event, and stops the attempt that works for it; the attempt's place is freed when the work has stopped.
+    What a job with a callback address has become is queued for that address.
     """
     row = tx.one("jobs_state", {"id": job_id})
     if row is None:
@@ -145,6 +148,10 @@ def apply(tx: Tx, job_id: str, signal: Signal, *, reason: Reason | None = None, 
         },
     )
     events.append(tx, job_id, decision.emits)
+    # The row at hand says whether anybody waits to be told: for most jobs nobody does, and nothing more is asked.
+    moved = get(tx, job_id) if row["callback_url"] is not None else None
+    if moved is not None:
+        callbacks.intend(tx, moved, decision.emits)
     if ends:
         attempts.stop_of_job(tx, job_id)
     tx.signals.moved(tx, job_id)
