@@ -49,8 +49,8 @@ class Lines:
         self._last[asked] = seen
         total = f" {done}/{len(picks)}" if picks else ""
         say(
-            f"{clean(asked)}: {clean(job.stage)}{total}"
-            + (f" ({clean(job.stage_message)})" if job.stage_message else "")
+            f"{clean(asked)}: {seen[0]}{total}"
+            + (f" - {clean(job.stage_message).strip()}" if job.stage_message else "")
         )
 
     def close(self) -> None:

@@ -59,8 +59,10 @@ def outcome(job: Mapping[str, Any]) -> str:
 
 def progress_line(job: Mapping[str, Any]) -> str:
     """Where a job stands."""
-    message = clean(_mapping(job.get("progress")).get("message", ""))
-    return f"{clean(job.get('status'))}: {_stage(job)}" + (f" ({message})" if message else "")
+    message = clean(_mapping(job.get("progress")).get("message", "")).strip()
+    # A message that is only a count, `(0/1)`, reads on from the stage.
+    joined = f"{_stage(job)}{' ' if message.startswith('(') else ', '}{message}" if message else _stage(job)
+    return f"{clean(job.get('status'))}: {joined}"
 
 
 def event_line(event: Mapping[str, Any]) -> str:
