@@ -26,7 +26,7 @@ from pixivflow.collect.ports import Archive
 from pixivflow.config import Config, LoadResult
 from pixivflow.delivery.cleanup import CacheCleaner
 from pixivflow.delivery.errand import Patience
-from pixivflow.delivery.ports import Route
+from pixivflow.delivery.ports import OutboxRow, Route
 from pixivflow.delivery.worker import DeliveryWorker, WorkerSettings
 from pixivflow.domain.job import JobRecord
 from pixivflow.domain.target import Target
@@ -39,6 +39,7 @@ from pixivflow.engine.service import Service
 from pixivflow.engine.snapshot import freeze
 from pixivflow.engine.sweeper import Sweeper
 from pixivflow.ledger import attempts, jobs, sweep
+from pixivflow.ledger.callbacks import CALLBACK_KIND
 from pixivflow.ledger.errors import LedgerError, LedgerInUse
 from pixivflow.ledger.outbox_port import Backoff, LedgerOutbox
 from pixivflow.ledger.ports import Tx
@@ -54,6 +55,7 @@ from pixivflow.wiring import (
     EXIT_USAGE,
     ConfigCatalog,
     StartupError,
+    build_callbacks,
     build_routes,
     build_source,
     collect_settings,
@@ -80,6 +82,7 @@ class Stack:
         self.source = build_source(config, LedgerAccountStore(ledger, account), clock, self._waits)
         self.collector = Collector(self.source, self.library, self.archive, collect_settings(config), clock)
         self.routes: dict[str, Route] = build_routes(config, now_ms=clock.now_ms)
+        self.callbacks = build_callbacks(config, now_ms=clock.now_ms)
         self.cleaner = CacheCleaner(self.library, LedgerCacheRecords(ledger))
         self._cleaning: set[asyncio.Task[int]] = set()
         self.worker = self._worker()
@@ -130,8 +133,7 @@ class Stack:
         self.dispatch.work(self.runner.run)
         await self.ledger.write(lambda tx: sweep.grant_all(tx, places=self.catalog.places))
         self.sweeper.start()
-        if self.config.delivery.targets:
-            await self.worker.start()
+        await self.worker.start()  # also without routes: any job may have a callback address
 
     async def stop(self, grace_s: float) -> None:
         """Stop in two phases: nothing new, then what runs is finished within the grace or handed back."""
@@ -146,6 +148,7 @@ class Stack:
         await self.source.aclose()
         for route in self.routes.values():
             await route.aclose()
+        await self.callbacks.aclose()
         await self.ledger.aclose()
 
     async def order(self, target: Target, *, trigger: str = "cli", plan_id: str = "cli") -> JobRecord:
@@ -205,9 +208,15 @@ class Stack:
 
     def _worker(self) -> DeliveryWorker:
         delivery = self.config.delivery
+
+        def backoff(row: OutboxRow) -> Backoff:
+            callback = row.kind == CALLBACK_KIND
+            base_ms = delivery.callback_retry_base_ms if callback else delivery.outbox_retry_base_ms
+            return Backoff(base_ms, delivery.outbox_retry_max_ms)
+
         outbox = LedgerOutbox(
             self.ledger,
-            lambda: Backoff(delivery.outbox_retry_base_ms, delivery.outbox_retry_max_ms),
+            backoff,
             random.random,
             self._clean,
         )
@@ -218,6 +227,7 @@ class Stack:
             clock=self.clock,
             random=random.random,
             wake=self.dispatch.outbox_wake,
+            senders={CALLBACK_KIND: self.callbacks},
             settings=WorkerSettings(patience=Patience(send_s=delivery.request_timeout_ms / 1000 + 30)),
         )
 

@@ -15,6 +15,8 @@ from pixivflow.config.convert import to_domain_target
 from pixivflow.config.delivery import Ack, Capabilities
 from pixivflow.config.delivery import HttpMultipartRoute as MultipartConfig
 from pixivflow.delivery.answer import AckPaths
+from pixivflow.delivery.callback import CallbackSender, CallbackSettings
+from pixivflow.delivery.egress import EgressPolicy, url_fault
 from pixivflow.delivery.limits import Limits
 from pixivflow.delivery.multipart import HttpMultipartRoute, MultipartSettings
 from pixivflow.delivery.ports import Route
@@ -84,6 +86,10 @@ class ConfigCatalog:
             for plan in self.config.enabled_plans()
         ]
 
+    def callback_fault(self, url: str) -> str | None:
+        """Why events must not be sent to an address."""
+        return url_fault(url, egress_policy(self.config))
+
 
 def build_source(
     config: Config, store: AccountStore, clock: Clock, on_wait: Callable[[str, float], None] | None = None
@@ -148,6 +154,23 @@ def build_routes(config: Config, *, now_ms: Callable[[], int]) -> dict[str, Rout
         name: HttpMultipartRoute(name, multipart_settings(route, timeout_ms=timeout_ms), now_ms=now_ms)
         for name, route in config.delivery.targets.items()
     }
+
+
+def egress_policy(config: Config) -> EgressPolicy:
+    """Where callbacks may go."""
+    given = config.callbacks
+    return EgressPolicy(given.allow_hosts, given.block_private, given.allow_addresses)
+
+
+def build_callbacks(config: Config, *, now_ms: Callable[[], int]) -> CallbackSender:
+    """The sender of callbacks. The caller closes it."""
+    given = config.callbacks
+    settings = CallbackSettings(
+        policy=egress_policy(config),
+        credentials=tuple((entry.url_prefix, entry.token.get_secret_value()) for entry in given.credentials),
+        signing_keys=given.signing_keys,
+    )
+    return CallbackSender(settings, now_ms=now_ms)
 
 
 def multipart_settings(route: MultipartConfig, *, timeout_ms: int) -> MultipartSettings:

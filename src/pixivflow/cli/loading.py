@@ -51,4 +51,5 @@ def _protect(result: LoadResult) -> None:
     secrets = [pixiv.refresh_token, pixiv.client_secret, result.tokens.manual, result.tokens.trigger]
     for route in config.delivery.targets.values():
         secrets.extend(route.headers.values())
+    secrets.extend(config.callbacks.secrets)
     add_secret(*(secret.get_secret_value() for secret in secrets if secret is not None))

@@ -18,6 +18,9 @@ from pixivflow.config.base import (
 
 NonNegative = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
+CALLBACK_RETRY_BASE_MS = 30_000
+"""The first pause of callbacks (Workflow Protocol 9.3), where the configuration names none."""
+
 RouteName = Annotated[str, Field(pattern=ROUTE_NAME_PATTERN)]
 
 
@@ -110,9 +113,16 @@ class DeliveryConfig(Section):
     delete_after_delivery: bool = Field(
         default=True, description="Delete works of `cache` targets once every route has confirmed them."
     )
-    outbox_retry_base_ms: PositiveMillis = Field(default=300_000, description="First pause before a repeat, ms.")
+    outbox_retry_base_ms: PositiveMillis = Field(
+        default=300_000, description="First pause before a repeat, ms; while it is not set, 30000 for callbacks."
+    )
     outbox_retry_max_ms: PositiveMillis = Field(default=21_600_000, description="Longest pause before a repeat, ms.")
     request_timeout_ms: PositiveMillis = Field(default=300_000, description="Time limit of one send, ms.")
+
+    @property
+    def callback_retry_base_ms(self) -> int:
+        """The first pause of callbacks, ms: what was set for everything, else the protocol's."""
+        return self.outbox_retry_base_ms if "outbox_retry_base_ms" in self.model_fields_set else CALLBACK_RETRY_BASE_MS
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr
 
 from pixivflow.config.base import Millis, Section
+from pixivflow.config.callbacks import CallbacksConfig
 from pixivflow.config.delivery import DeliveryConfig, Route
 from pixivflow.config.download import DownloadConfig
 from pixivflow.config.network import NetworkConfig
@@ -63,6 +64,9 @@ class Config(Section):
     schedules: tuple[ScheduleConfig, ...] = Field(default=(), description="Plans.")
     scheduler_runtime: RuntimeConfig = Field(default_factory=RuntimeConfig, description="The life of the server.")
     delivery: DeliveryConfig = Field(default_factory=DeliveryConfig, description="Where works go.")
+    callbacks: CallbacksConfig = Field(
+        default_factory=CallbacksConfig, description="What goes with a job's callbacks, and where they may go."
+    )
     download: DownloadConfig = Field(default_factory=DownloadConfig, description="Limits of one run.")
     targets: tuple[TargetConfig, ...] = Field(default=(), description="What is collected.")
 

@@ -10,6 +10,7 @@ from typing import Any, get_origin
 
 from pixivflow.config.availability import INERT, INERT_ROUTE_KEYS, INERT_TARGET_KEYS
 from pixivflow.config.base import Label, Section
+from pixivflow.config.callbacks import CallbackCredential
 from pixivflow.config.delivery import HttpMultipartRoute
 from pixivflow.config.environment import CONFIG_VARIABLE, MANUAL_TOKEN_VARIABLE, VARIABLES
 from pixivflow.config.model import Config
@@ -26,6 +27,7 @@ _TABLES: tuple[tuple[str, type[Section]], ...] = (
     ("schedules[]", ScheduleConfig),
     ("schedulerRuntime.resourceGovernance.pixivAccounts.NAME", AccountLimit),
     ("delivery.targets.NAME", HttpMultipartRoute),
+    ("callbacks.credentials[]", CallbackCredential),
     ("targets[]", TargetConfig),
 )
 

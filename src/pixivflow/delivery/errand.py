@@ -91,18 +91,18 @@ class RowRunner:
         why = await self._not_ready(row, errand)
         if why is not None:
             await self._outbox.defer(row, why, self._jittered(self._patience.not_ready_ms))
-            _log.info("delivery.deferred", row=row.id, route=row.route, why=why)
+            _log.info("delivery.deferred", row=row.id, route=row.place, why=why)
             return Outcome.DEFERRED
         pause_ms = self._reserve(row.route, errand.min_interval_ms)
         if pause_ms > 0:
             await self._outbox.defer(row, "the route's least interval between sends", pause_ms)
             return Outcome.DEFERRED
         if not await self._outbox.may_send(row):
-            _log.info("delivery.skipped", row=row.id, route=row.route, job_id=row.job_id)
+            _log.info("delivery.skipped", row=row.id, route=row.place, job_id=row.job_id)
             return Outcome.SKIPPED
         answer = await self._send(row, errand)
         if answer is None:
-            _log.warning("delivery.lease_lost", row=row.id, route=row.route)
+            _log.warning("delivery.lease_lost", row=row.id, route=row.place)
             return Outcome.SKIPPED
         return await self._settle(row, answer)
 
@@ -133,7 +133,7 @@ class RowRunner:
         except TimeoutError:
             return "the receiver did not say in time whether it is ready"
         except Exception as error:  # noqa: BLE001 - a route's mistake must cost a delay, not the row
-            _log.error("delivery.ready_raised", row=row.id, route=row.route, error=type(error).__name__)
+            _log.error("delivery.ready_raised", row=row.id, route=row.place, error=type(error).__name__)
             return "whether the receiver is ready could not be found out"
 
     async def _send(self, row: OutboxRow, errand: _Errand) -> Answer | None:
@@ -148,7 +148,7 @@ class RowRunner:
                 return None
             return _later("network_timeout", "the receiver did not answer in time")
         except Exception as error:  # noqa: BLE001 - a route that breaks its promise must not lose the row
-            _log.error("delivery.send_raised", row=row.id, route=row.route, error=type(error).__name__)
+            _log.error("delivery.send_raised", row=row.id, route=row.place, error=type(error).__name__)
             return _later("internal_error", f"the route failed unexpectedly ({type(error).__name__})")
         finally:
             sending.cancel()
@@ -179,7 +179,7 @@ class RowRunner:
         _log.info(
             "delivery.settled",
             row=row.id,
-            route=row.route,
+            route=row.place,
             job_id=row.job_id,
             attempt=row.attempt,
             answer=answer.answer.value,

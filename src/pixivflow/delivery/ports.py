@@ -16,7 +16,8 @@ class OutboxRow:
     """One claimed intent to send something. Only the holder of `token` may settle it.
 
     Attributes:
-        kind: `delivery` (a work to a route); later also callbacks and notices.
+        kind: `delivery` (a work to a route) or `event_callback` (an event of a job to an address).
+        route: the name of a route, or the address of a callback.
         key: the idempotency key; the same on every try.
         attempt: this try, from 1.
         payload: frozen when the row was written (see `delivery.intent`): job_id, target_id, work, assets, context.
@@ -31,6 +32,11 @@ class OutboxRow:
     payload: Mapping[str, Any]
     token: str
     job_id: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The route as it may be shown: the query of an address is where people put tokens."""
+        return self.route.partition("?")[0]
 
 
 class Outbox(Protocol):

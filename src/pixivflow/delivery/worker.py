@@ -160,7 +160,7 @@ class DeliveryWorker:
                 await self._runner.give_back(row)
             raise
         except Exception as error:  # noqa: BLE001 - one bad row must not stop the others; its lease brings it back
-            _log.error("delivery.row_failed", row=row.id, route=row.route, error=type(error).__name__)
+            _log.error("delivery.row_failed", row=row.id, route=row.place, error=type(error).__name__)
         finally:
             self._on_the_way.pop(row.id, None)
             for tally in self._tallies:

@@ -47,8 +47,14 @@ def choose(catalog: Catalog, task: Task) -> Chosen | Refused:
     return chosen
 
 
-def admit(tx: Tx, task: Task, chosen: Chosen, *, account: str, places: int) -> Submitted | Refused:
-    """Make the job, or answer the one the key already has. Everything in one commit."""
+def admit(
+    tx: Tx, task: Task, chosen: Chosen, *, account: str, places: int, callback_fault: str | None = None
+) -> Submitted | Refused:
+    """Make the job, or answer the one the key already has. Everything in one commit.
+
+    `callback_fault` says why the task's callback address must not be called. It refuses a new job only: a replay keeps
+    the address of the first submission, so the one it brings is not looked at.
+    """
     known = jobs.find(tx, task.idempotency_key)
     if known is not None:
         return _replay(known, task, chosen)
@@ -56,6 +62,10 @@ def admit(tx: Tx, task: Task, chosen: Chosen, *, account: str, places: int) -> S
     if jobs.get(tx, job_id) is not None:
         # Two keys that differ only in the case of letters would become one job; that is never done silently.
         return _conflict(job_id, "another key with the same letters is in use")
+    if callback_fault is not None:
+        return _refuse(
+            f"callback_url is not allowed: {callback_fault}", "callback_url_not_allowed", field="callback_url"
+        )
     target = apply_view(chosen.entry.target, task.view)
     job = jobs.insert(
         tx,

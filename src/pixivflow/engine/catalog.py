@@ -60,3 +60,7 @@ class Catalog(Protocol):
     def plans(self) -> Sequence[PlanView]:
         """Plans that may run, in the order of the configuration."""
         ...
+
+    def callback_fault(self, url: str) -> str | None:
+        """Why events must not be sent to an address, None when they may. Holds nothing secret from it."""
+        ...

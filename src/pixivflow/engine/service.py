@@ -56,7 +56,10 @@ class Service:
             return chosen
         account = catalog.account.strip() or DEFAULT_ACCOUNT
         places = catalog.places
-        return await self._ledger.write(lambda tx: admit(tx, task, chosen, account=account, places=places))
+        fault = catalog.callback_fault(task.callback_url) if task.callback_url is not None else None
+        return await self._ledger.write(
+            lambda tx: admit(tx, task, chosen, account=account, places=places, callback_fault=fault)
+        )
 
     async def get(self, job_id: str) -> JobRecord | None:
         """The job with its cells and picks."""

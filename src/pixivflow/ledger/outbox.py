@@ -229,5 +229,5 @@ def _delivery(row: OutboxRow, now: int, state: DeliveryState, answer: Answer | N
 
 def _tell(tx: Tx, row: OutboxRow, kind: EventKind, answer: Answer) -> None:
     if row.job_id is not None:
-        detail = {"key": row.key, "route": row.route, "attempt": row.attempt, "error_class": answer.error_class}
+        detail = {"key": row.key, "route": row.place, "attempt": row.attempt, "error_class": answer.error_class}
         events.append(tx, row.job_id, kind, {k: v for k, v in detail.items() if v is not None})

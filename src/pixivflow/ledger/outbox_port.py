@@ -21,12 +21,15 @@ class Backoff:
 
 
 class LedgerOutbox:
-    """The worker's queue. `settled` is called after each row that came to its end: files may be free to go."""
+    """The worker's queue. `backoff` is asked for each row anew, because kinds of rows are patient in different ways.
+
+    `settled` is called after each row that came to its end: files may be free to go.
+    """
 
     def __init__(
         self,
         ledger: Ledger,
-        backoff: Callable[[], Backoff],
+        backoff: Callable[[OutboxRow], Backoff],
         unit_random: Callable[[], float],
         settled: Callable[[], None] = lambda: None,
     ) -> None:
@@ -49,7 +52,7 @@ class LedgerOutbox:
 
     async def settle(self, row: OutboxRow, answer: Answer) -> None:
         """Record an answer and what follows from it."""
-        pause = self._backoff()
+        pause = self._backoff(row)
         retry_in = backoff_ms(
             row.attempt,
             base_ms=pause.base_ms,
