@@ -12,6 +12,7 @@ from pixivflow.collect.download import Address, Downloader, Got, Wish
 from pixivflow.collect.names import FileNames
 from pixivflow.collect.parts import Lack, Parts
 from pixivflow.collect.shelf import Shelf, Slot
+from pixivflow.collect.temporary import held
 from pixivflow.domain.reason import Reason
 from pixivflow.domain.work import Asset, AssetQuality, AssetRole, Frame, Work
 from pixivflow.library.sidecar import build_frames
@@ -125,7 +126,7 @@ class Animator:
         made = await self._smaller_until_it_fits(request)
         if isinstance(made, Broken):
             return made
-        temp = await shelf.library.adopt(shelf.attempt_id, name)
+        temp = await held(shelf.library.adopt(shelf.attempt_id, name))
         draft = Asset(
             role=slot.role,
             number=slot.number,

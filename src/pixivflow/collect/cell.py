@@ -15,8 +15,8 @@ class CellAccount:
     """Counts for one target of one attempt.
 
     A pick takes a place when it starts and gives it back when its work turns out not to be available. A *repair*, a
-    work that failed in an earlier run, gives its place back as well when it fails again: one damaged work at the head
-    of a listing must not be all that a daily plan ever sees.
+    work that failed in an earlier run, gives its place back as well when it fails again, and so does a work whose files
+    are not on the media host: one damaged work at the head of a listing must not be all that a daily plan ever sees.
     """
 
     wanted: int

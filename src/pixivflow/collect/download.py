@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pixivflow.collect.retry import ACTIONS, Action, Fault, Miss, RetryPolicy, miss_of, next_step
+from pixivflow.collect.temporary import held
 from pixivflow.domain.work import AssetQuality
 from pixivflow.engine.clock import Clock
 from pixivflow.library.store import Library, TempFile
@@ -102,15 +103,21 @@ class Downloader:
     async def _once(self, address: Address, wish: Wish) -> Got | Miss:
         if placeholder_kind(address.url) is not None:
             return Miss(Fault.PLACEHOLDER, "a placeholder stands where the file should be")
+        received: TempFile | Miss | None = None
         try:
             async with self.source.media(address.url) as stream:
-                miss = self._declared(stream)
-                if miss is not None:
-                    return miss
-                temp = await self.library.open_temp(self.attempt_id, self.temp_name("part"))
-                return await _or_discard(temp, self._receive(stream, temp, address, wish))
+                declared = stream.content_type, stream.content_length
+                received = self._declared(stream) or await self._receive(stream)
+            if isinstance(received, Miss):
+                return received
+            # Judged after the connection was given back: looking through an archive takes its time.
+            return await self._judged(received, declared, address, wish)
         except SourceError as error:
+            await _drop(received)
             return miss_of(error)
+        except BaseException:
+            await _drop(received)
+            raise
 
     def _declared(self, stream: MediaStream) -> Miss | None:
         """What the answer's head alone rules out."""
@@ -122,26 +129,33 @@ class Downloader:
             return Miss(Fault.TOO_LARGE, f"{stream.content_length} bytes announced, allowed are {self.max_bytes}")
         return None
 
-    async def _receive(self, stream: MediaStream, temp: TempFile, address: Address, wish: Wish) -> Got | Miss:
-        async for chunk in stream.chunks():
-            temp.write(chunk)
-            self.moved(len(chunk))
-            if temp.size > self.max_bytes:
-                return Miss(Fault.TOO_LARGE, f"more than the allowed {self.max_bytes} bytes came")
-        await temp.flush()
+    async def _receive(self, stream: MediaStream) -> TempFile | Miss:
+        temp = await held(self.library.open_temp(self.attempt_id, self.temp_name("part")))
+        try:
+            async for chunk in stream.chunks():
+                temp.write(chunk)
+                self.moved(len(chunk))
+                if temp.size > self.max_bytes:
+                    await temp.discard()
+                    return Miss(Fault.TOO_LARGE, f"more than the allowed {self.max_bytes} bytes came")
+            await temp.flush()
+        except BaseException:
+            await temp.discard()
+            raise
+        return temp
+
+    async def _judged(
+        self, temp: TempFile, declared: tuple[str | None, int | None], address: Address, wish: Wish
+    ) -> Got | Miss:
         verdict = await asyncio.to_thread(
-            judge_file,
-            temp.path,
-            wish.kinds,
-            wish.check,
-            declared_type=stream.content_type,
-            expected_bytes=stream.content_length,
+            judge_file, temp.path, wish.kinds, wish.check, declared_type=declared[0], expected_bytes=declared[1]
         )
+        if isinstance(verdict, Ok) and not _looks_like_placeholder(verdict, wish):
+            return Got(temp, verdict, address)
+        await temp.discard()
         if isinstance(verdict, Broken):
             return Miss(Fault.BROKEN, f"{verdict.reason.value}: {verdict.detail}")
-        if _looks_like_placeholder(verdict, wish):
-            return Miss(Fault.PLACEHOLDER, "a picture of a placeholder's size came instead of the work's")
-        return Got(temp, verdict, address)
+        return Miss(Fault.PLACEHOLDER, "a picture of a placeholder's size came instead of the work's")
 
 
 def judge_file(
@@ -162,13 +176,6 @@ def _looks_like_placeholder(facts: Ok, wish: Wish) -> bool:
     return facts.kind is Kind.PNG and wish.size not in (None, edge) and (facts.width, facts.height) == edge
 
 
-async def _or_discard(temp: TempFile, receiving: Awaitable[Got | Miss]) -> Got | Miss:
-    """Keep the temporary file only for a `Got`."""
-    try:
-        outcome = await receiving
-    except BaseException:
-        await temp.discard()
-        raise
-    if isinstance(outcome, Miss):
-        await temp.discard()
-    return outcome
+async def _drop(received: TempFile | Miss | None) -> None:
+    if isinstance(received, TempFile):
+        await received.discard()

@@ -48,6 +48,7 @@ class Fetcher:
         say: Say,
         moved: Moved,
     ) -> None:
+        self._source = source
         self._library = library
         self._archive = archive
         self._settings = settings
@@ -68,29 +69,56 @@ class Fetcher:
         self._animator = Animator(source, convert, settings.ugoira_formats, lambda line: say("converting", line))
         self._novelist = Novelist(source, settings.max_novel_chars, settings.max_novel_images)
 
-    async def fetch(self, work: Work, target: Target) -> Outcome:
+    async def fetch(self, work: Work, target: Target) -> tuple[Work, Outcome]:
         """Fetch what is missing, check what is there, describe it, and remember how whole the work is.
+
+        The work comes back as it was fetched, which is newer than the given record when that was out of date.
 
         Raises AuthFailed and RateLimited (trouble of the account), LibraryError (trouble of this machine) and what the
         archive raises; every other trouble is an outcome. Nothing unverified is ever recorded.
         """
+        outcome = await self._attempt(work, target)
+        if isinstance(outcome, Gone) and not outcome.confirmed:
+            work, outcome = await self._confirm(work, target, outcome)
+        if not isinstance(outcome, Gone):
+            state = KnownState.COMPLETE if isinstance(outcome, Whole) else outcome.state
+            await self._archive.remember(work, state)
+        return work, outcome
+
+    async def _attempt(self, work: Work, target: Target) -> Outcome:
         shelf = await self._open(work, target)
         try:
             parts = await self._parts(work, target, shelf)
         except (AuthFailed, RateLimited):
             raise
         except WorkUnavailable as error:
-            return await self._closed(work, shelf, error)
+            return _closed(shelf, error)
         except SourceError as error:
-            await self._archive.remember(work, KnownState.INCOMPLETE)
             return Lacking(KnownState.INCOMPLETE, error.reason, str(error))
         if parts.assets:
             parts.assets.append(await self._describe(work, target, shelf, parts))
-        outcome = outcome_of(parts)
-        if not isinstance(outcome, Gone):
-            state = KnownState.COMPLETE if isinstance(outcome, Whole) else outcome.state
-            await self._archive.remember(work, state)
-        return outcome
+        return outcome_of(parts)
+
+    async def _confirm(self, work: Work, target: Target, gone: Gone) -> tuple[Work, Outcome]:
+        """Ask the site about a work whose files are not there: it may be deleted, changed since it was listed, or open.
+
+        Only the site's own word about the work may end in "not available"; else a broken media host would empty every
+        listing without anybody noticing.
+        """
+        try:
+            now = await self._source.work(work.ref)
+        except (AuthFailed, RateLimited):
+            raise
+        except WorkUnavailable as error:
+            return work, Gone(reject_of(error), str(error))
+        except SourceError as error:
+            return work, Lacking(KnownState.INCOMPLETE, error.reason, f"{gone.message}; {error}")
+        if now.pages != work.pages:
+            again = await self._attempt(now, target)
+            if not isinstance(again, Gone) or again.confirmed:
+                return now, again
+        message = f"{gone.message}; the site still lists the work"
+        return now, Lacking(KnownState.INCOMPLETE, gone.reason_if_not, message, stands_aside=True)
 
     async def _parts(self, work: Work, target: Target, shelf: Shelf) -> Parts:
         if work.type is WorkType.NOVEL:
@@ -99,14 +127,8 @@ class Fetcher:
             return await self._animator.fetch(work, shelf, self._downloader)
         return await fetch_pages(work, shelf, self._downloader, max_pages=self._settings.max_pages)
 
-    async def _closed(self, work: Work, shelf: Shelf, error: WorkUnavailable) -> Outcome:
-        """A verdict of the site on the work. Files of an earlier run stay, and so does the knowledge of the gap."""
-        if any(slot.role is not AssetRole.METADATA for slot in shelf.recorded):
-            await self._archive.remember(work, KnownState.INCOMPLETE)
-            return Lacking(KnownState.INCOMPLETE, error.reason, str(error))
-        return Gone(reject_of(error), str(error))
-
     async def _open(self, work: Work, target: Target) -> Shelf:
+        await self._forget_earlier_version(work)
         recorded = {Slot(a.role, a.number, a.key): a for a in await self._archive.assets(work.ref)}
         description = recorded.get(Slot(AssetRole.METADATA))
         if description is not None:
@@ -125,6 +147,18 @@ class Fetcher:
                 work, self._archive, lambda n: names_of(work, folder, n), lambda names: self._paths(work, names)
             )
         return Shelf(work, self._archive, self._library, names, self._attempt_id, self._temp_name, recorded, claimed)
+
+    async def _forget_earlier_version(self, work: Work) -> None:
+        """An author who added or took pages may have changed the others too, so none of them is relied on.
+
+        The records go before the state does: a crash in between is seen as the same change again.
+        """
+        known = (await self._archive.known([work.ref])).get(work.ref)
+        if known is None or known.state is not KnownState.COMPLETE or known.page_count == work.page_count:
+            return
+        assets = await self._archive.assets(work.ref)
+        await self._archive.forget(work.ref, [asset.path for asset in assets if asset.role is AssetRole.PAGE])
+        await self._archive.remember(work, KnownState.INCOMPLETE)
 
     def _paths(self, work: Work, names: FileNames) -> list[str]:
         """Every path the work will need, as far as it can be told beforehand."""
@@ -154,6 +188,13 @@ class Fetcher:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
+
+
+def _closed(shelf: Shelf, error: WorkUnavailable) -> Outcome:
+    """A verdict of the site on the work. Files of an earlier run stay, and so does the knowledge of the gap."""
+    if any(slot.role is not AssetRole.METADATA for slot in shelf.recorded):
+        return Lacking(KnownState.INCOMPLETE, error.reason, str(error), stands_aside=True)
+    return Gone(reject_of(error), str(error))
 
 
 def _names_beside(work: Work, description: Asset) -> FileNames:

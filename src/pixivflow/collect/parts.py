@@ -35,6 +35,7 @@ class Parts:
 
     Attributes:
         closed: a restriction's placeholder stood where a file should be.
+        refused: the media host said 403.
         frames: an animation's timing, for the description.
         notes: further keys of the description, such as the state of each picture of a novel.
     """
@@ -42,6 +43,7 @@ class Parts:
     assets: list[Asset] = field(default_factory=list)
     lacks: list[Lack] = field(default_factory=list)
     closed: bool = False
+    refused: bool = False
     frames: tuple[Frame, ...] = ()
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -49,6 +51,7 @@ class Parts:
         """Note a file that could not be fetched."""
         self.lacks.append(Lack.of(what, miss))
         self.closed = self.closed or miss.fault is Fault.PLACEHOLDER
+        self.refused = self.refused or miss.fault is Fault.FORBIDDEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +63,31 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """The work should be there and is not, or not as the original. What was verified stays stored."""
+    """The work should be there and is not, or not as the original. What was verified stays stored.
+
+    Attributes:
+        stands_aside: trying again at once cannot help this work, so another one may have its place meanwhile.
+    """
 
     state: KnownState
     reason: Reason
     message: str
+    stands_aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The work itself cannot be had; nothing of it is stored."""
+    """The work itself cannot be had; nothing of it is stored.
+
+    Attributes:
+        confirmed: False while only the media host says so, which may be the media host's trouble.
+    """
 
     code: Reject
     message: str
+    confirmed: bool = True
+    reason_if_not: Reason = Reason.DOWNLOAD_FAILED
+    """What it is instead when the site still lists the work."""
 
 
 Outcome: TypeAlias = Whole | Lacking | Gone
@@ -97,8 +112,11 @@ def outcome_of(parts: Parts) -> Outcome:
     if parts.lacks:
         only_verdicts = all(lack.verdict for lack in parts.lacks)
         if only_verdicts and not content:
-            code = Reject.RESTRICTED_UNKNOWN if parts.closed else Reject.UNAVAILABLE
-            return Gone(code, _told(parts.lacks))
+            if parts.closed:
+                return Gone(Reject.RESTRICTED_UNKNOWN, _told(parts.lacks))
+            # The media host knows no accounts: a 403 from it is a blocked address or a challenge, never the work's.
+            otherwise = Reason.REMOTE_HTTP_ERROR if parts.refused else Reason.DOWNLOAD_FAILED
+            return Gone(Reject.UNAVAILABLE, _told(parts.lacks), confirmed=False, reason_if_not=otherwise)
         reasons = {lack.reason for lack in parts.lacks if not lack.verdict}
         reason = next((known for known in _SEVERITY if known in reasons), Reason.DOWNLOAD_FAILED)
         return Lacking(KnownState.INCOMPLETE, reason, _told(parts.lacks))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pixivflow.collect.download import Check, Got, judge_file
 from pixivflow.collect.names import FileNames
 from pixivflow.collect.ports import Archive
+from pixivflow.collect.temporary import held
 from pixivflow.domain.work import Asset, AssetQuality, AssetRole, Work
 from pixivflow.library.errors import LibraryCode, LibraryError
 from pixivflow.library.store import Library, TempFile
@@ -99,7 +100,7 @@ class Shelf:
 
     async def write(self, slot: Slot, path: str, data: bytes, mime: str, *, quality: AssetQuality) -> Asset:
         """Put bytes into a slot."""
-        async with await self.library.open_temp(self.attempt_id, self.temp_name("part")) as temp:
+        async with await held(self.library.open_temp(self.attempt_id, self.temp_name("part"))) as temp:
             temp.write(data)
             draft = Asset(slot.role, slot.number, path, temp.size, temp.sha256, mime, quality=quality, key=slot.key)
             return await self.put(temp, draft)

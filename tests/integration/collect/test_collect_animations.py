@@ -159,6 +159,7 @@ async def test_new_timing_alone_makes_new_animations(world: Any) -> None:
 async def test_an_animation_whose_archive_is_gone_is_released(world: Any) -> None:
     work = world.ugoira(21)
     world.source.files.clear()
+    world.source.details[work.ref] = NotFound("21: HTTP 404", status=404)
     run = world.run()
     outcome = await world.collect(run)
     assert outcome.reason is Reason.WORK_UNAVAILABLE

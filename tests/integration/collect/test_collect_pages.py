@@ -156,20 +156,50 @@ async def test_a_reduced_version_is_stored_as_such_and_the_original_is_tried_aga
     world.check_records()
 
 
-@pytest.mark.parametrize("error", [NotFound("media: HTTP 404"), Forbidden("media: HTTP 403")])
-async def test_a_work_without_any_file_is_released_and_the_next_one_is_taken(
-    world: Any, answer: Any, error: Exception
-) -> None:
+MEDIA_VERDICTS = {
+    "404": (NotFound("media: HTTP 404"), Reason.DOWNLOAD_FAILED),
+    "403": (Forbidden("media: HTTP 403"), Reason.REMOTE_HTTP_ERROR),
+}
+
+
+@pytest.mark.parametrize("fault", MEDIA_VERDICTS)
+async def test_a_work_that_is_gone_is_released_and_the_next_one_is_taken(world: Any, answer: Any, fault: str) -> None:
     gone = world.illust(12)
     world.illust(11)
-    world.source.serve(f"{BASE}/12_p0.png", answer(error=error))
+    world.source.serve(f"{BASE}/12_p0.png", answer(error=MEDIA_VERDICTS[fault][0]))
+    world.source.details[gone.ref] = NotFound("12: HTTP 404")
     run = world.run()
     outcome = await world.collect(run, limit=1)
     assert (outcome.ready, outcome.failed) == (1, ())
-    assert run.released == [(gone.ref, Reason.WORK_UNAVAILABLE, f"page 1: {error}")]
+    assert run.released == [(gone.ref, Reason.WORK_UNAVAILABLE, "12: HTTP 404")]
     assert outcome.funnel.named == [("12", "unavailable")]
     assert world.source.asked[f"{BASE}/12_p0.png"] == 1
     assert gone.ref not in world.archive.states
+
+
+@pytest.mark.parametrize("fault", MEDIA_VERDICTS)
+async def test_a_media_host_that_has_nothing_is_not_the_verdict_on_a_work(world: Any, answer: Any, fault: str) -> None:
+    error, reason = MEDIA_VERDICTS[fault]
+    works = [world.illust(12), world.illust(11)]
+    for number in (12, 11):
+        world.source.serve(f"{BASE}/{number}_p0.png", answer(error=error))
+    outcome = await world.collect(limit=1)
+    assert (outcome.ready, outcome.reason) == (0, reason)
+    assert [pick.ref for pick in outcome.failed] == [work.ref for work in works], "the second had its chance"
+    assert "still lists the work" in outcome.message
+
+
+async def test_a_work_that_was_changed_after_it_was_listed_is_fetched_as_it_is_now(world: Any) -> None:
+    now = world.illust(12, pages=2)
+    old = f"{BASE.replace('/03/01', '/02/01')}/12_p0.png"
+    world.source.works[0] = replace(now, pages=(Page(0, old),), page_count=1)
+    world.source.details[now.ref] = now
+    run = world.run()
+    outcome = await world.collect(run)
+    assert outcome.ready == 1
+    assert len(world.media_files()) == 2
+    assert world.archive.works[now.ref].page_count == 2
+    world.check_records()
 
 
 @pytest.mark.parametrize(
@@ -237,7 +267,7 @@ async def test_pages_the_author_added_or_changed_are_fetched(world: Any, make_pi
     world.source.asked.clear()
     outcome = await world.collect()
     assert outcome.ready == 1
-    assert world.source.media_requests == 3, "the new first page and the two added ones"
+    assert world.source.media_requests == 5, "an author who adds pages may have changed the others"
     assert world.media_files()["11_Title 11_1.png"] == digest(make_picture(200))
     assert world.archive.works[work.ref].page_count == 5
     world.check_records()

@@ -109,10 +109,10 @@ def test_a_reduced_picture_of_a_novel_does_not() -> None:
     assert isinstance(outcome_of(Parts(assets=[asset(0, AssetQuality.REDUCED, AssetRole.EMBEDDED)])), Whole)
 
 
-def test_verdicts_alone_mean_that_the_work_is_gone() -> None:
+def test_verdicts_of_the_media_host_alone_ask_for_the_sites_word() -> None:
     parts = Parts()
     parts.miss("page 1", Miss(Fault.GONE, "HTTP 404"))
-    assert outcome_of(parts) == Gone(Reject.UNAVAILABLE, "page 1: HTTP 404")
+    assert outcome_of(parts) == Gone(Reject.UNAVAILABLE, "page 1: HTTP 404", confirmed=False)
     parts.assets.append(asset(1))
     assert isinstance(outcome_of(parts), Lacking)
 
