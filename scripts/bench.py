@@ -10,6 +10,7 @@ of its own.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -82,10 +83,12 @@ def _measure(folder: Path, wanted: set[str], runs: int) -> dict[str, Any]:
     if peers is not None:
         report["machine"]["gallery_dl"] = _gallery_dl_version(peers)
         part("startup", lambda: startup.measure(folder, peers, runs=max(runs, 10), say=say))
-        for latency in (0, 50):
+        for latency, animations in itertools.product((0, 50), (0, collecting.ANIMATIONS)):
             part(
-                f"collecting_{latency}ms",
-                lambda at=latency: collecting.measure(folder, peers, latency_ms=at, runs=runs, say=say),
+                f"collecting_{latency}ms" + ("_with_animations" if animations else ""),
+                lambda at=latency, moving=animations: collecting.measure(
+                    folder, peers, latency_ms=at, animations=moving, runs=runs, say=say
+                ),
             )
     part("accepts", lambda: serving.accepts(folder, environment, runs=runs, seconds=5, say=say))
     part("due", lambda: serving.due_to_started(folder, environment, jobs=100, say=say))

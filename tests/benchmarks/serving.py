@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import settings
-from benchmarks.collecting import CONNECTIONS, WORKS, site
+from benchmarks.collecting import ANIMATIONS, CONNECTIONS, WORKS, site
 from benchmarks.figures import latency, spread
 from benchmarks.load import Load, closed_loop
 from benchmarks.processes import cpu_seconds, get_json, peak_rss_mb, post_json, python, running, until
@@ -61,7 +61,7 @@ def task(key: str, target: str, **params: Any) -> dict[str, Any]:
 def serving(folder: Path, about: dict[str, Any], environment: dict[str, str]) -> Iterator[Server]:
     """A server on a fresh ledger, ready to be asked."""
     port = _free_port()
-    config = settings.pixivflow(folder, about, works=WORKS, connections=CONNECTIONS, formats=["gif", "webp"], port=port)
+    config = settings.pixivflow(folder, about, works=WORKS, connections=CONNECTIONS, port=port)
     log = folder / "serve.log"
     env = environment | {"PIXIVFLOW_REFETCH_TOKEN": settings.TOKEN}
     with running(python("-m", "pixivflow", "serve", "--config", str(config)), log=log, env=env) as process:
@@ -131,7 +131,7 @@ def due_to_started(folder: Path, environment: dict[str, str], *, jobs: int, say:
 def memory(folder: Path, environment: dict[str, str], *, runs: int, say: Callable[[str], None]) -> Any:
     """The most memory `serve` held while it collected 50 works, and before it did."""
     idle, peak = [], []
-    with site(folder / "site-memory", 20) as about:
+    with site(folder / "site-memory", 20, ANIMATIONS) as about:
         for turn in range(runs):
             place = folder / f"memory-{turn}"
             place.mkdir()

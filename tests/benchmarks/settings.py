@@ -13,9 +13,7 @@ ORDERED = "bench-order"
 ROUTE = "bench"
 
 
-def pixivflow(
-    folder: Path, about: dict[str, Any], *, works: int, connections: int, formats: list[str], port: int = 0
-) -> Path:
+def pixivflow(folder: Path, about: dict[str, Any], *, works: int, connections: int, port: int = 0) -> Path:
     """Our configuration: no pacing (the invented site needs none), everything else as delivered."""
     config: dict[str, Any] = {
         "pixiv": {"refreshToken": "invented-refresh-token", "endpoints": about["endpoints"]},
@@ -26,7 +24,6 @@ def pixivflow(
             "connections": connections,
             "requestDelay": 0,
             "candidateScanLimit": works,
-            "ugoiraFormats": formats,
         },
         "delivery": {
             "targets": {
