@@ -44,13 +44,17 @@ class MemoryArchive:
 
     async def record(self, ref: WorkRef, asset: Asset) -> None:
         """Keep in this object."""
+        self.owners.setdefault(asset.path.casefold(), ref)
         self.files[ref][(asset.role.value, asset.number, asset.key)] = asset
 
     async def forget(self, ref: WorkRef, paths: Sequence[str]) -> None:
-        """Drop the records of these paths."""
+        """Drop the records of these paths and set their names free."""
         gone = set(paths)
         kept = {key: asset for key, asset in self.files.get(ref, {}).items() if asset.path not in gone}
         self.files[ref] = kept
+        for path in gone:
+            if self.owners.get(path.casefold()) == ref:
+                del self.owners[path.casefold()]
 
     async def remember(self, work: Work, state: KnownState) -> None:
         """Keep in this object."""

@@ -67,9 +67,13 @@ class Shelf:
         return None
 
     async def forget(self, slot: Slot) -> None:
-        """Drop the record of a slot, so that nothing relies on its file any more."""
+        """Drop the record of a slot, so that nothing relies on its file any more.
+
+        A forgotten name is free for other works, so it must be claimed again before it is written.
+        """
         asset = self.recorded.pop(slot, None)
         if asset is not None:
+            self.claimed.discard(asset.path)
             await self.archive.forget(self.work.ref, [asset.path])
 
     async def renumber(self, slot: Slot) -> None:
