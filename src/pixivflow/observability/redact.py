@@ -14,18 +14,20 @@ MASK = "***"
 _SHORTEST = 6
 _DEEPEST = 8
 
-_NAMES = (
+_PLAIN = (  # they are ordinary words as well: in running text only `=` or a quoted member makes them a secret
+    r"token|secret|pass|signature|sig|policy"
+)
+_SURE = (
     r"access[_-]?token|refresh[_-]?token|id[_-]?token|auth[_-]?token|bot[_-]?token|device[_-]?token|csrf[_-]?token|"
-    r"token|client[_-]?secret|secret|password|passwd|pass|api[_-]?key|private[_-]?key|code[_-]?verifier|"
-    r"set-cookie|cookie|php?sessid|x-client-hash|"
-    r"x-(?:amz|goog|oss|ms)-(?:signature|credential|security-token)|signature|sig|policy|key-pair-id|awsaccesskeyid"
+    r"client[_-]?secret|password|passwd|api[_-]?key|private[_-]?key|code[_-]?verifier|"
+    r"set-cookie|cookie|phpsessid|x-client-hash|key-pair-id|awsaccesskeyid|"
+    r"x-(?:amz|goog|oss|ms)-(?:signature|credential|security-token)"
 )
-_NAME = re.compile(rf"(?:{_NAMES}|authorization|proxy-authorization)\Z", re.IGNORECASE)
-_NAMED = re.compile(
-    # The value of a JSON member, a form field, a query parameter or a keyword argument.
-    rf"""((?<![A-Za-z])(?:{_NAMES})["']?\s*[=:]\s*["']?)([^\s"'&,;)}}\]]+)""",
-    re.IGNORECASE,
-)
+_VALUE = r"""[^\s"'&,;)}\]]+"""
+_NAME = re.compile(rf"(?:{_SURE}|{_PLAIN}|authorization|proxy-authorization)\Z", re.IGNORECASE)
+# A form field, a query parameter, a keyword argument, or a member of JSON or of a printed mapping.
+_NAMED = re.compile(rf"""((?<![A-Za-z])(?:{_SURE}|{_PLAIN})(?:["']?\s*=|["']\s*:)\s*["']?){_VALUE}""", re.IGNORECASE)
+_HEADED = re.compile(rf"((?<![A-Za-z])(?:{_SURE}):\s*){_VALUE}", re.IGNORECASE)
 _SCHEME = re.compile(r"\b(Bearer|Basic|Digest)\s+[A-Za-z0-9._~+/=-]+", re.IGNORECASE)
 _HEADER = re.compile(
     r"""((?:proxy-)?authorization["']?\s*[=:]\s*["']?)(?!(?:bearer|basic|digest)\b)[^\s"',}]+""", re.IGNORECASE
@@ -48,7 +50,7 @@ def redact_text(text: str) -> str:
         text = text.replace(secret, MASK)
     text = _SCHEME.sub(rf"\1 {MASK}", text)
     text = _HEADER.sub(rf"\1{MASK}", text)
-    text = _NAMED.sub(rf"\1{MASK}", text)
+    text = _HEADED.sub(rf"\1{MASK}", _NAMED.sub(rf"\1{MASK}", text))
     text = _USERINFO.sub(rf"\1{MASK}@", text)
     return _JWT.sub(MASK, _BOT.sub(f"bot{MASK}", text))
 

@@ -102,7 +102,7 @@ class Account:
 
 
 def of_job(asked: str, job: JobRecord, files: Mapping[WorkRef, tuple[Asset, ...]]) -> Account:
-    """Read an ended job of one cell."""
+    """Read an ended job of one cell. `files` are those of its picks, or of the one work that was there before."""
     cell = job.cells[0] if job.cells else None
     works = tuple(
         WorkLine(
@@ -115,9 +115,9 @@ def of_job(asked: str, job: JobRecord, files: Mapping[WorkRef, tuple[Asset, ...]
         )
         for pick in (cell.picks if cell else ())
     )
-    picked = {work.ref for work in works}
-    works += tuple(WorkLine(ref, "", THERE, found) for ref, found in files.items() if ref not in picked)
     reason = _reason(job.reason or (cell.reason if cell else None))
+    if reason is Reason.DUPLICATE_EXHAUSTED and not works:
+        works = tuple(WorkLine(ref, "", THERE, found) for ref, found in files.items())
     message = job.message or (cell.message if cell else None) or ""
     reached = cell is not None and cell.state in (CellState.STORED, CellState.SUBMITTED)
     # A target that reached its end says something only when it could not look at everything.
