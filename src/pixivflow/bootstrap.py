@@ -75,7 +75,7 @@ class Stack:
         self.dispatch = dispatch
         self.clock = clock
         self.catalog = ConfigCatalog(config, lambda: jst_day(clock))
-        self.service = Service(ledger, lambda: self.catalog, version=__version__)
+        self.service = Service(ledger, lambda: self.catalog, version=__version__, news=dispatch)
         self.library = Library(config.library_dir)
         self.archive = LedgerArchive(ledger)
         account = config.pixiv.account.strip() or DEFAULT_ACCOUNT
@@ -93,7 +93,7 @@ class Stack:
             self.library,
             clock=clock,
             owner=f"run-{uuid.uuid4().hex[:12]}",
-            limits=Limits(lambda: self.catalog.places, lambda: self.catalog.budgets.stall_ms),
+            limits=Limits(self._places, lambda: self.catalog.budgets.stall_ms),
         )
         self.broken = asyncio.Event()
         ledger.on_broken = self._ledger_broke
@@ -205,6 +205,10 @@ class Stack:
         if last is None:
             raise KeyError(job_id)
         return last
+
+    def _places(self) -> int:
+        """Places that may be granted anew; none while stopping, since nobody would take them."""
+        return 0 if self.service.draining else self.catalog.places
 
     def _worker(self) -> DeliveryWorker:
         delivery = self.config.delivery

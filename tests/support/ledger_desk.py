@@ -29,6 +29,7 @@ class Motions:
         self.forgotten: list[str] = []
         self.moved_jobs: list[str] = []
         self.sends = 0
+        self.tellings = 0
 
     def dispatch(self, tx: Tx, attempt_id: str) -> None:
         tx.after_commit(lambda: self.dispatched.append(attempt_id))
@@ -42,8 +43,14 @@ class Motions:
     def moved(self, tx: Tx, job_id: str) -> None:
         tx.after_commit(lambda: self.moved_jobs.append(job_id))
 
+    def told(self, tx: Tx) -> None:
+        tx.after_commit(self._tell)
+
     def _send(self) -> None:
         self.sends += 1
+
+    def _tell(self) -> None:
+        self.tellings += 1
 
 
 class Desk:

@@ -93,22 +93,38 @@ class Runner:
 
     async def run(self, attempt_id: str) -> None:
         """Run an attempt to its end. Cancelling this task is how it is stopped; its place is freed all the same."""
-        started = await self._ledger.write(lambda tx: cells.begin(tx, attempt_id, self._owner))
-        if started is None:
-            return
+        beginning = asyncio.ensure_future(self._ledger.write(lambda tx: cells.begin(tx, attempt_id, self._owner)))
         ends: list[cells.CellEnd] | None = None
         try:
-            ends = await self._collect_all(started)
+            started = await asyncio.shield(beginning)
+            if started is not None:
+                ends = await self._collect_all(started)
         except AttemptLost:
-            log.info("attempt %s of %s may no longer write; its work is dropped", attempt_id, started.job_id)
+            log.info("attempt %s may no longer write; its work is dropped", attempt_id)
         except LedgerError:
             log.exception("the ledger failed under attempt %s", attempt_id)
         finally:
-            await asyncio.shield(self._close(started, ends))
+            await asyncio.shield(self._close(beginning, ends))
 
-    async def _close(self, started: attempts.Started, ends: list[cells.CellEnd] | None) -> None:
-        """Remove unfinished files, then, in one commit, say how it ended and free the place."""
-        await self._incoming.discard(started.attempt_id)
+    async def _close(
+        self, beginning: asyncio.Future[attempts.Started | None], ends: list[cells.CellEnd] | None
+    ) -> None:
+        """Remove unfinished files, then, in one commit, say how it ended and free the place.
+
+        Whether the attempt began is for the ledger to say, also when the task was stopped before it heard: a place that
+        was taken unseen would stay taken until its lease runs out.
+        """
+        try:
+            started = await beginning
+        except LedgerError:
+            return  # told already; nothing began
+        if started is None:
+            return
+        try:
+            await self._incoming.discard(started.attempt_id)
+        except Exception:
+            # A disk that refuses must not keep the account: the next start clears what is left.
+            log.exception("unfinished files of attempt %s could not be removed", started.attempt_id)
         places = self._limits.places()
 
         def close(tx: Tx) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from pixivflow.api.ports import (
     AckState,
@@ -14,6 +16,8 @@ from pixivflow.api.ports import (
     JobSlice,
     JobType,
     Refused,
+    StreamSlice,
+    StreamStart,
     Submitted,
 )
 from pixivflow.domain.event import event_id
@@ -30,6 +34,18 @@ FEATURES = ("events", "progress", "cancel", "idempotency", "exclude", "target_se
 CANCEL_MESSAGE = "cancelled on request"
 
 
+class News(Protocol):
+    """Tells when the public stream has grown."""
+
+    def listen(self) -> asyncio.Event:
+        """An event that is set whenever it has."""
+        ...
+
+    def unlisten(self, event: asyncio.Event) -> None:
+        """Give it back."""
+        ...
+
+
 class Service:
     """`api.ports.JobService` on the ledger.
 
@@ -38,11 +54,20 @@ class Service:
         broken: why the ledger cannot be trusted any more, if so.
     """
 
-    def __init__(self, ledger: Ledger, catalog: Callable[[], Catalog], *, version: str, commit: str = "") -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalog: Callable[[], Catalog],
+        *,
+        version: str,
+        commit: str = "",
+        news: News | None = None,
+    ) -> None:
         self._ledger = ledger
         self._catalog = catalog
         self._version = version
         self._commit = commit
+        self._news = news
         self.draining = False
         self.broken: str | None = None
 
@@ -85,7 +110,7 @@ class Service:
 
     async def cancel(self, job_id: str) -> JobRecord | None:
         """Cancel an open job; the search that runs for it is told to stop in the same commit."""
-        places = self._catalog().places
+        places = 0 if self.draining else self._catalog().places
 
         def stop(tx: Tx) -> JobRecord | None:
             if jobs.apply(tx, job_id, Signal.CANCEL, reason=Reason.CANCELLED, message=CANCEL_MESSAGE):
@@ -119,6 +144,36 @@ class Service:
             return AckState(state.acked, state.unacked)
 
         return await self._ledger.write(move)
+
+    async def stream_start(self, *, after_seq: int | None, job_id: str | None, live: bool) -> StreamStart | None:
+        """Where a reader of the stream begins."""
+
+        def start(tx: Tx) -> StreamStart | None:
+            if job_id is not None and jobs.get(tx, job_id) is None:
+                return None
+            found = events.stream_start(tx, after=after_seq, job_id=job_id, live=live)
+            return StreamStart(found.seq, found.newest, found.at, found.ended)
+
+        return await self._ledger.read(start)
+
+    async def stream(self, *, after_seq: int, job_id: str | None, limit: int) -> StreamSlice:
+        """Events of all jobs, or of one, with the jobs they are about."""
+
+        def read(tx: Tx) -> StreamSlice:
+            found = events.stream(tx, after=after_seq, job_id=job_id, limit=limit)
+            asked = {event.job_id: jobs.get(tx, event.job_id) for event in found.events}
+            return StreamSlice(found.events, {ident: job for ident, job in asked.items() if job}, found.through)
+
+        return await self._ledger.read(read)
+
+    def listen(self) -> asyncio.Event:
+        """Set whenever the stream has grown; never when nobody tells."""
+        return self._news.listen() if self._news is not None else asyncio.Event()
+
+    def unlisten(self, event: asyncio.Event) -> None:
+        """Give it back."""
+        if self._news is not None:
+            self._news.unlisten(event)
 
     def capabilities(self) -> Capabilities:
         """What is served now, with the live budgets."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 
 from pixivflow.engine.catalog import Catalog
 from pixivflow.engine.clock import Clock
 from pixivflow.ledger import sweep
-from pixivflow.ledger.errors import LedgerClosed, LedgerError, OutcomeUnknown
+from pixivflow.ledger.errors import LedgerClosed, OutcomeUnknown
 from pixivflow.ledger.ports import Ledger
 
 log = logging.getLogger(__name__)
@@ -54,6 +53,8 @@ class Sweeper:
     async def _loop(self) -> None:
         due = self._clock.monotonic()
         while True:
+            # Cleared before anything is read: what is committed from here on wakes this again.
+            self._wake.clear()
             try:
                 now = self._clock.monotonic()
                 deadline = await self._ledger.read(sweep.next_deadline)
@@ -65,7 +66,7 @@ class Sweeper:
                 await self._rest(due, deadline)
             except (LedgerClosed, OutcomeUnknown):
                 return
-            except LedgerError:
+            except Exception:
                 log.exception("a sweep failed; the next one tries again")
                 await self._clock.sleep(SWEEP_EVERY_S)
 
@@ -75,6 +76,11 @@ class Sweeper:
             pause = min(pause, (deadline - self._clock.now_ms()) / 1000)
         # A burst of jobs wakes this at most twenty times a second.
         await self._clock.sleep(LEAST_PAUSE_S)
-        self._wake.clear()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), max(LEAST_PAUSE_S, pause - LEAST_PAUSE_S))
+        woken = asyncio.ensure_future(self._wake.wait())
+        rested = asyncio.ensure_future(self._clock.sleep(max(LEAST_PAUSE_S, pause - LEAST_PAUSE_S)))
+        try:
+            await asyncio.wait({woken, rested}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            woken.cancel()
+            rested.cancel()
+            await asyncio.gather(woken, rested, return_exceptions=True)

@@ -69,18 +69,22 @@ class CellEnd:
 
 
 def begin(tx: Tx, attempt_id: str, owner: str) -> attempts.Started | None:
-    """Start an attempt and say so on its job. A job that keeps killing its process is given up with a reason."""
+    """Start an attempt and say so on its job. A job that keeps killing its process is given up with a reason.
+
+    Only attempts that began and were lost count: one that was handed back at a stop says nothing about its job.
+    """
     started = attempts.start(tx, attempt_id, owner)
     if started is None:
         return None
     jobs.apply(tx, started.job_id, Signal.START)
-    if started.number > attempts.MAX_ATTEMPTS:
+    rows = tx.all("attempts_of_job", {"job_id": started.job_id})
+    if sum(row["state"] == "lost" and row["started_at"] is not None for row in rows) >= attempts.MAX_ATTEMPTS:
         jobs.apply(
             tx,
             started.job_id,
             Signal.FAIL,
             reason=Reason.INTERNAL_ERROR,
-            message=f"given up after {attempts.MAX_ATTEMPTS} attempts that did not finish",
+            message=f"given up after {attempts.MAX_ATTEMPTS} attempts that were cut off",
         )
     return started
 
