@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -79,6 +80,37 @@ class EventSlice:
     events: tuple[EventRecord, ...]
     more: bool
     unacked: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSlice:
+    """Public events of all jobs, or of one, in the order of their commits.
+
+    Attributes:
+        jobs: the jobs of these events, as they were when the events were read.
+        through: every public event up to this sequence number is here or was before this slice.
+    """
+
+    events: tuple[EventRecord, ...]
+    jobs: Mapping[str, JobRecord]
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    """Where a reader of the stream begins.
+
+    Attributes:
+        seq: what it has had; the events after it follow.
+        newest: how far the stream reaches now.
+        at: the time of the event `seq` names, where it was chosen by the server.
+        ended: the job asked for has ended, and nothing follows after `seq`.
+    """
+
+    seq: int
+    newest: int
+    at: int | None = None
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +196,26 @@ class JobService(Protocol):
 
     async def ack(self, job_id: str, event_id: str) -> AckState | None:
         """Acknowledge up to an event. It only moves forward; an id that is not of this job's stream moves nothing."""
+        ...
+
+    async def stream_start(self, *, after_seq: int | None, job_id: str | None, live: bool) -> StreamStart | None:
+        """Where a reader begins that has had everything up to an event. None when there is no such job.
+
+        A number that names no public event of what is read is the same as None: from the beginning, or with `live`
+        after the newest event.
+        """
+        ...
+
+    async def stream(self, *, after_seq: int, job_id: str | None, limit: int) -> StreamSlice:
+        """Events of all jobs, or of one, after any sequence number."""
+        ...
+
+    def listen(self) -> asyncio.Event:
+        """An event that is set soon after the public stream has grown. It may also be set without a reason."""
+        ...
+
+    def unlisten(self, event: asyncio.Event) -> None:
+        """Give an event of `listen` back."""
         ...
 
     def capabilities(self) -> Capabilities:

@@ -27,6 +27,7 @@ class InlineDispatch:
         self.outbox_wake = asyncio.Event()
         self.sweep_wake = asyncio.Event()
         self._watchers: dict[str, set[asyncio.Event]] = {}
+        self._listeners: set[asyncio.Event] = set()
 
     # --- called inside transactions ---------------------------------------------------------------------------
 
@@ -45,6 +46,10 @@ class InlineDispatch:
     def moved(self, tx: Tx, job_id: str) -> None:
         """Wake those who wait for a job, and the sweep, which may have a new deadline to keep."""
         tx.after_commit(lambda: self._moved(job_id))
+
+    def told(self, tx: Tx) -> None:
+        """Wake those who read the public stream."""
+        tx.after_commit(self._told)
 
     # --- called on the event loop -----------------------------------------------------------------------------
 
@@ -92,6 +97,20 @@ class InlineDispatch:
         watchers.discard(event)
         if not watchers:
             self._watchers.pop(job_id, None)
+
+    def listen(self) -> asyncio.Event:
+        """An event that is set whenever the public stream has grown; give it back with `unlisten`."""
+        event = asyncio.Event()
+        self._listeners.add(event)
+        return event
+
+    def unlisten(self, event: asyncio.Event) -> None:
+        """Stop listening."""
+        self._listeners.discard(event)
+
+    def _told(self) -> None:
+        for event in self._listeners:
+            event.set()
 
     def _moved(self, job_id: str) -> None:
         self.sweep_wake.set()

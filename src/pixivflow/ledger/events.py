@@ -23,6 +23,31 @@ class EventSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamSlice:
+    """Events of the whole ledger. Everything visible up to `through` stands here or was before the slice."""
+
+    events: tuple[EventRecord, ...]
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    """Where a reader of the stream begins.
+
+    Attributes:
+        seq: what it has had; the events after it follow.
+        newest: how far the stream reaches now.
+        at: the time of the event `seq` names; None when it names none.
+        ended: the job asked for has ended, and its last event is not after `seq`.
+    """
+
+    seq: int
+    newest: int
+    at: int | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AckState:
     """Events at or before the cursor, and after it."""
 
@@ -48,6 +73,8 @@ def append(tx: Tx, job_id: str, kind: EventKind, detail: Mapping[str, Any] | Non
             "detail": dump(detail) if detail else None,
         },
     )
+    if kind in WIRE_TYPE:
+        tx.signals.told(tx)
 
 
 def page(tx: Tx, job_id: str, *, after: str | None, from_ack: bool, limit: int = PAGE) -> EventSlice:
@@ -56,6 +83,34 @@ def page(tx: Tx, job_id: str, *, after: str | None, from_ack: bool, limit: int =
     start = cursor if from_ack else _position(tx, job_id, after)
     rows = tx.all("events_page", {"job_id": job_id, "after": start, "limit": limit + 1})
     return EventSlice(tuple(event_of(row) for row in rows[:limit]), len(rows) > limit, _after(tx, job_id, cursor))
+
+
+def stream(tx: Tx, *, after: int, job_id: str | None = None, limit: int = PAGE) -> StreamSlice:
+    """Events after a position in the order of their commits: of one job, or of all."""
+    # Asked first: whatever is found below belongs to the same snapshot.
+    newest = _newest(tx)
+    if job_id is None:
+        rows = tx.all("events_stream", {"after": after, "limit": limit})
+    else:
+        rows = tx.all("events_page", {"job_id": job_id, "after": after, "limit": limit})
+    through = int(rows[-1]["seq"]) if len(rows) == limit else max(after, newest)
+    return StreamSlice(tuple(event_of(row) for row in rows), through)
+
+
+def stream_start(tx: Tx, *, after: int | None, job_id: str | None = None, live: bool = False) -> StreamStart:
+    """Where to begin. `after` counts when it names a visible event of what is read, else the stream is read whole.
+
+    With `live` and no such event it begins at the newest one.
+    """
+    newest = _newest(tx)
+    seq, at = 0, None
+    if after is not None and _names(tx, after, job_id):
+        seq = after
+    elif live:
+        row = tx.one("events_newest_visible", {"newest": newest})
+        seq, at = (int(row["seq"]), int(row["at"])) if row else (0, None)
+    end = tx.one("events_end_of_job", {"job_id": job_id}) if job_id is not None else None
+    return StreamStart(seq, newest, at, ended=end is not None and end["seq"] <= seq)
 
 
 def ack(tx: Tx, job_id: str, event_id: str) -> AckState:
@@ -72,7 +127,18 @@ def _position(tx: Tx, job_id: str, event_id: str | None) -> int:
     seq = parse_event_id(event_id) if event_id is not None else None
     if seq is None:
         return 0
-    return seq if tx.one("events_position", {"seq": seq, "job_id": job_id}) else 0
+    return seq if _names(tx, seq, job_id) else 0
+
+
+def _names(tx: Tx, seq: int, job_id: str | None) -> bool:
+    if job_id is None:
+        return tx.one("events_find_visible", {"seq": seq}) is not None
+    return tx.one("events_position", {"seq": seq, "job_id": job_id}) is not None
+
+
+def _newest(tx: Tx) -> int:
+    row = tx.one("events_newest")
+    return int(row["seq"] or 0) if row else 0
 
 
 def _cursor(tx: Tx, job_id: str) -> int:

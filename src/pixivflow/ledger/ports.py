@@ -35,6 +35,10 @@ class Signals(Protocol):
         """A job changed its state."""
         ...
 
+    def told(self, tx: Tx) -> None:
+        """The public stream has one event more."""
+        ...
+
 
 class NullSignals:
     """Sets nothing in motion: for tools and tests that only read and write records."""
@@ -49,6 +53,9 @@ class NullSignals:
         """Nothing."""
 
     def moved(self, tx: Tx, job_id: str) -> None:
+        """Nothing."""
+
+    def told(self, tx: Tx) -> None:
         """Nothing."""
 
 
