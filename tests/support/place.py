@@ -69,16 +69,19 @@ async def open_place(
     folder: Path,
     kinds: Iterable[scene.Kind],
     *,
+    arguments: tuple[str, ...] = (),
     routes: tuple[scene.RouteSpec, ...] = (scene.RouteSpec(),),
     options: Mapping[str, Any] | None = None,
     **config: Any,
 ) -> AsyncIterator[Place[Server]]:
     """A place whose server is a process of its own and has not been started yet.
 
-    Leaving it ends the server, whatever it is doing. `options` are the sandbox's, `config` goes to
-    `scene.config_document`.
+    Leaving it ends the server, whatever it is doing. `arguments` are the server's, `options` the sandbox's, `config`
+    goes to `scene.config_document`.
     """
-    async with _place(folder, kinds, Server, routes, options, config) as place:
+    async with _place(
+        folder, kinds, lambda path: Server(path, arguments=arguments), routes, options, config
+    ) as place:
         yield place
 
 
