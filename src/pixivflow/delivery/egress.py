@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -128,11 +129,12 @@ def url_fault(text: str, policy: EgressPolicy) -> str | None:
         # The same parser that the connection uses: a check by another one would check another address.
         url = URL(text)
         host, port = url.raw_host, url.port
+        authority = urlsplit(text).netloc  # as written: an empty user name is one too
     except ValueError:
         return "it is no valid address"
     if url.scheme not in ("http", "https") or not host:
         return "it must be an absolute http:// or https:// address"
-    if "@" in url.raw_authority:
+    if "@" in authority:
         return "it must not hold a user name or password"
     if port == 0:
         return "its port is not usable"
