@@ -23,6 +23,7 @@ HOSTS: Final[dict[str, Site]] = {
     "i.pximg.net": "media",
     "s.pximg.net": "static",
 }
+# First parts of a path that stand for a host and are taken off.
 _PREFIXES: Final[dict[str, Site]] = {
     "oauth": "oauth",
     "app": "app",
@@ -32,29 +33,29 @@ _PREFIXES: Final[dict[str, Site]] = {
     "media": "media",
     "static": "static",
 }
-# Paths that name their host by themselves, for clients that can only replace the scheme and host of an address.
-_BARE: Final[tuple[tuple[str, Site], ...]] = (
-    ("/auth/token", "oauth"),
-    ("/web/v1/", "app"),
-    ("/webview/", "app"),
-    ("/v1/", "app"),
-    ("/v2/", "app"),
-    ("/v3/", "app"),
-    ("/ajax/", "web"),
-    ("/artworks/", "web"),
-    ("/users/", "web"),
-    ("/novel/show.php", "web"),
-    ("/img-original/", "media"),
-    ("/img-master/", "media"),
-    ("/img-zip-ugoira/", "media"),
-    ("/c/", "media"),
-    ("/novel-cover-original/", "media"),
-    ("/novel-cover-master/", "media"),
-    ("/novel/", "media"),
-    ("/user-profile/", "media"),
-    ("/common/images/", "static"),
-    ("/login", "accounts"),
-)
+# First parts that name their host by themselves, for clients that can only replace the scheme and host of an address.
+_BARE: Final[dict[str, Site]] = {
+    "auth": "oauth",
+    "webview": "app",
+    "v1": "app",
+    "v2": "app",
+    "v3": "app",
+    "ajax": "web",
+    "artworks": "web",
+    "users": "web",
+    "img-original": "media",
+    "img-master": "media",
+    "img-zip-ugoira": "media",
+    "c": "media",
+    "novel-cover-original": "media",
+    "novel-cover-master": "media",
+    "novel": "media",
+    "user-profile": "media",
+    "common": "static",
+    "login": "accounts",
+}
+# Two paths that the first part alone would send astray.
+_ASTRAY: Final[tuple[tuple[str, Site], ...]] = (("/web/v1/", "app"), ("/novel/show.php", "web"))
 CONTROL_ROOT: Final = "/__sandbox__"
 
 
@@ -65,12 +66,13 @@ def locate(host: str, path: str) -> tuple[Site, str]:
     named = HOSTS.get(host.rsplit(":", 1)[0].lower() if not host.endswith("]") else host)
     if named is not None:
         return named, path
-    for start, site in _BARE:
+    for start, site in _ASTRAY:
         if path.startswith(start):
             return site, path
     head, _, rest = path[1:].partition("/")
-    prefixed = _PREFIXES.get(head)
-    return (prefixed, "/" + rest) if prefixed else ("unknown", path)
+    if head in _PREFIXES:
+        return _PREFIXES[head], "/" + rest
+    return _BARE.get(head, "unknown"), path
 
 
 @dataclass(frozen=True, slots=True)

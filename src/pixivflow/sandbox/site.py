@@ -93,8 +93,12 @@ class Site:
             if self.options.latency_ms:
                 await asyncio.sleep(self.options.latency_ms / 1000)
             params = found[1] if found else {}
-            subject = subject_of(name, path, _HOST_OF.get(place, ""), request.query, params)
-            actions = self.faults.before(subject) if self.faults else []
+            host = _HOST_OF.get(place, "")
+            if self.faults:
+                subject = subject_of(name, path, host, request.query, params)
+                actions = self.faults.before(subject)
+            else:
+                subject, actions = Subject(name, path, host), []
             response, outcome = await self._answer(request, subject, actions, found[0] if found else None, params)
         finally:
             self.stats.end(entry, status=outcome.status, sent=outcome.sent)

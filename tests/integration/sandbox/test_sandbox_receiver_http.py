@@ -97,12 +97,23 @@ async def test_a_stalled_submission_is_stored_when_released(stranger: Any, sandb
     receiver = sandbox.receiver("r")
     receiver.script(["stall"])
     held = asyncio.create_task(_submit(stranger))
-    done, _ = await asyncio.wait([held], timeout=0.1)
-    assert not done
+    await receiver.until(lambda got: got.arrived == 1)
+    assert not held.done()
     assert receiver.items == []
     sandbox.release()
     assert (await held)[0] == 201
     assert len(receiver.items) == 1
+
+
+async def test_a_request_can_be_stored_and_left_without_an_answer(stranger: Any, sandbox: Sandbox) -> None:
+    receiver = sandbox.receiver("r")
+    receiver.script(["stall_after"])
+    held = asyncio.create_task(_submit(stranger))
+    await receiver.until(lambda got: len(got.items) == 1)
+    assert not held.done()
+    assert receiver.arrived == 1
+    sandbox.release()
+    assert (await held)[0] == 201
 
 
 async def test_a_wrong_token_is_turned_away(stranger: Any, sandbox: Sandbox) -> None:
