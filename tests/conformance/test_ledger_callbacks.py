@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -17,7 +19,7 @@ from pixivflow.domain.reason import Reason
 from pixivflow.domain.work import WorkRef, WorkType
 from pixivflow.ledger import attempts, callbacks, cells, events, jobs, outbox
 from pixivflow.ledger.ports import Row, Tx
-from pixivflow.ledger.sqlite import SqliteLedger
+from pixivflow.ledger.sqlite import SqliteLedger, open_connection
 from pixivflow.ledger.sqlite import Tx as SqliteTx
 
 URL = "http://orchestrator:8080/jobs/events"
@@ -268,3 +270,33 @@ async def test_the_eighth_failure_is_the_last(desk: Desk, now: Now) -> None:
     assert ends == [OutboxState.RETRY_WAIT] * 7 + [OutboxState.DEAD]
     assert await desk.ledger.write(lambda tx: outbox.claim(tx, 10)) == []
     assert (await rows(desk, job_id))[0]["state"] == "dead"
+
+
+async def test_an_operator_can_send_a_dead_callback_again_or_give_one_up(desk: Desk) -> None:
+    job_id = await admit(desk)
+    await end(desk, job_id, Signal.CANCEL, Reason.CANCELLED)
+    before = await desk.job(job_id)
+    first, second = await desk.ledger.write(lambda tx: outbox.claim(tx, 10))
+    no = Answer(AnswerClass.PERMANENT, error_class="remote_4xx", status=401)
+    for row in (first, second):
+        await desk.ledger.write(lambda tx, row=row: outbox.settle(tx, row, no, retry_in_ms=0))
+    assert await desk.ledger.write(lambda tx: outbox.replay(tx, first.id))
+    assert await desk.ledger.write(lambda tx: outbox.cancel(tx, second.id))
+    (again,) = await desk.ledger.write(lambda tx: outbox.claim(tx, 10))
+    assert (again.key, again.payload, again.attempt) == (first.key, first.payload, 1)
+    assert [row["state"] for row in await rows(desk, job_id)] == ["processing", "cancelled"]
+    assert await desk.job(job_id) == before
+
+
+async def test_a_token_in_an_address_reaches_no_event(desk: Desk, ledger_path: Path) -> None:
+    job = replace(new_job(), callback_url=f"{URL}?token=s3cr3t")
+    await desk.ledger.write(lambda tx: jobs.insert(tx, job))
+    (row,) = await desk.ledger.write(lambda tx: outbox.claim(tx, 10))
+    assert (row.route, row.place) == (f"{URL}?token=s3cr3t", URL)
+    no = Answer(AnswerClass.PERMANENT, error_class="remote_4xx", status=401)
+    await desk.ledger.write(lambda tx: outbox.settle(tx, row, no, retry_in_ms=0))
+    reader = open_connection(ledger_path, read_only=True)
+    details = [detail for (detail,) in reader.execute("SELECT detail FROM events WHERE detail IS NOT NULL")]
+    reader.close()
+    assert any(URL in detail for detail in details)
+    assert not any("s3cr3t" in detail for detail in details)

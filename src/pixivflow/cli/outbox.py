@@ -163,7 +163,7 @@ def _cells(row: Row) -> tuple[object, ...]:
     tries = f"{row['attempt']}/{row['max_attempts']}"
     due = moment(row["due_at"]) if row["state"] in ("pending", "retry_wait") else ""
     detail = clean(redact(row["detail"] or row["error_class"] or ""))
-    return (row["id"], row["state"], row["route"], tries, due, row["job_id"] or "", detail)
+    return (row["id"], row["state"], clean(redact(row["route"])), tries, due, row["job_id"] or "", detail)
 
 
 def _unknown(row_id: int) -> Stop:
