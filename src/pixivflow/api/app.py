@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,10 +20,9 @@ from pixivflow.api.exchange import MAX_BODY, Receive, Scope, Send, encode
 from pixivflow.api.health import health_routes
 from pixivflow.api.openapi import document
 from pixivflow.api.ports import JobService
+from pixivflow.api.stream import StreamSettings
 from pixivflow.api.surface import JobSurface
 from pixivflow.domain.reason import Code
-
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +40,7 @@ def create_app(
     new_id: Callable[[], str] = new_request_id,
     jobs_enabled: bool = True,
     max_body: int = MAX_BODY,
+    stream: StreamSettings | None = None,
     routes: Sequence[ControllerRouterHandler] = (),
     extra_paths: Mapping[str, Any] | None = None,
 ) -> Application:
@@ -53,11 +53,18 @@ def create_app(
         new_id: makes the request id of a caller who sent none.
         jobs_enabled: False when this process does not serve jobs; the routes then say so with 503.
         max_body: bytes of a request body.
+        stream: bounds of the event stream.
         routes: Litestar handlers of neighbouring rooms; failures in them get the same envelope.
         extra_paths: their OpenAPI path items.
     """
     surface = JobSurface(
-        service, Guard(tokens.manual), now_ms=now_ms, new_id=new_id, enabled=jobs_enabled, max_body=max_body
+        service,
+        Guard(tokens.manual),
+        now_ms=now_ms,
+        new_id=new_id,
+        enabled=jobs_enabled,
+        max_body=max_body,
+        stream=stream,
     )
     neighbours = Litestar(
         [*health_routes(service), _description(extra_paths), *routes],
@@ -66,10 +73,10 @@ def create_app(
         logging_config=None,
         request_max_body_size=max_body,
     )
-    return _Application(surface, neighbours)
+    return Application(surface, neighbours)
 
 
-class _Application:
+class Application:
     """The job surface first, the framework for everything else.
 
     In front of the framework, not inside it: an encoded slash in a job id is seen only in the path as it was sent, and
@@ -85,6 +92,10 @@ class _Application:
             await self._surface(scope, receive, send)
         else:
             await self._neighbours(scope, receive, send)  # type: ignore[arg-type]
+
+    def end_streams(self) -> None:
+        """End the answers that would never end by themselves, and begin no new ones."""
+        self._surface.feed.close()
 
 
 def _description(extra_paths: Mapping[str, Any] | None) -> HTTPRouteHandler:

@@ -18,6 +18,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Headers = Sequence[tuple[bytes, bytes]]
+Answer = Callable[[Send, bytes], Awaitable[None]]
+"""An answer that sends itself, given the request id."""
 
 MAX_BODY: Final = 1024 * 1024
 """Bytes of a request body that are read at most."""

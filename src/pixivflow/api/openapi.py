@@ -105,6 +105,7 @@ def _paths() -> dict[str, Any]:
                 body="AckRequest",
             ),
         },
+        "/events/stream": {"get": _stream()},
         "/health": {"get": _open("getHealth", "The protocol's health answer", "Health")},
         "/healthz": {"get": _open("getHealthz", "The process answers", "Alive")},
         "/livez": {"get": _open("getLivez", "The process answers", "Alive")},
@@ -172,6 +173,28 @@ def _operation(
         operation["parameters"] = parameters
     if body is not None:
         operation["requestBody"] = {"required": True, "content": _json(body)}
+    return operation
+
+
+def _stream() -> dict[str, Any]:
+    operation = _operation(
+        "streamEvents",
+        "The events of all jobs, or of one, as they happen",
+        {},
+        failures=(400, 404),
+        parameters=[
+            _query("job_id", {"type": "string", "minLength": 1}),
+            _query("after", {"type": "string", "minLength": 1}),
+            _query("live", {"type": "string", "enum": ["1", "true", "0", "false", ""]}),
+            {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"}},
+        ],
+    )
+    stream = {
+        "description": "Server-Sent Events; the data of each is an Event, its name the type, its id the event_id",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+    ended = {"description": "The job has ended and nothing follows"}
+    operation["responses"] = {"200": stream, "204": ended, **operation["responses"]}
     return operation
 
 

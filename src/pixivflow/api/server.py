@@ -13,6 +13,8 @@ import uvicorn
 
 _BACKLOG: Final = 2048
 _FORCE_AFTER_S: Final = 1.0
+_STUCK_AFTER_S: Final = 60
+"""A peer that takes nothing of what was sent to it for so long is cut off by the system, where the system can."""
 
 
 class PortInUse(Exception):
@@ -134,6 +136,10 @@ class HttpServer:
         server, task = self._server, self._task
         if server is None or task is None:
             return
+        # An event stream would take the whole grace and be cut all the same.
+        end_streams = getattr(self.app, "end_streams", None)
+        if end_streams is not None:
+            end_streams()
         # uvicorn annotates whole seconds but hands the number to asyncio.wait_for, which takes fractions.
         server.config.timeout_graceful_shutdown = grace_s  # type: ignore[assignment]
         server.should_exit = True
@@ -165,6 +171,9 @@ async def _bind(host: str, port: int) -> socket.socket:
     sock = socket.socket(family, kind, proto)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            # Connections inherit it. Nothing above them can end one whose peer does not read.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_AFTER_S * 1000)
         sock.bind(address)
         # Listening now, not later: two sockets may share a bound address until one of them listens.
         sock.listen(_BACKLOG)

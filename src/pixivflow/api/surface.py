@@ -11,6 +11,7 @@ from pixivflow.api.errors import Problem, internal_error, surface_disabled, unkn
 from pixivflow.api.events import EventRoutes
 from pixivflow.api.exchange import (
     MAX_BODY,
+    Answer,
     BodyTooLarge,
     Call,
     CallerGone,
@@ -24,16 +25,18 @@ from pixivflow.api.exchange import (
 )
 from pixivflow.api.jobs import JobRoutes
 from pixivflow.api.ports import JobService
+from pixivflow.api.stream import EventFeed, StreamRoutes, StreamSettings
 
-Handler = Callable[[Call], Awaitable[Reply]]
+Handler = Callable[[Call], Awaitable[Reply | Answer]]
 Methods = Mapping[str, Handler]
 
 _log = logging.getLogger(__name__)
 _ID: Final = ""
+_STREAM: Final = ("events", "stream")
 
 
 class JobSurface:
-    """`/capabilities` and everything under `/jobs`.
+    """`/capabilities`, `/events/stream` and everything under `/jobs`.
 
     Args:
         guard: the manual token's.
@@ -50,9 +53,12 @@ class JobSurface:
         new_id: Callable[[], str],
         enabled: bool = True,
         max_body: int = MAX_BODY,
+        stream: StreamSettings | None = None,
     ) -> None:
         jobs = JobRoutes(service, now_ms)
         events = EventRoutes(service, now_ms)
+        streams = StreamRoutes(service, now_ms, stream or StreamSettings())
+        self.feed: EventFeed = streams.feed
         # Keyed by the path with its job id blanked out.
         self._routes: Mapping[tuple[str, ...], Methods] = {
             ("capabilities",): {"GET": jobs.capabilities},
@@ -61,6 +67,7 @@ class JobSurface:
             ("jobs", _ID, "cancel"): {"POST": jobs.cancel},
             ("jobs", _ID, "events"): {"GET": events.page},
             ("jobs", _ID, "events", "ack"): {"POST": events.ack},
+            _STREAM: {"GET": streams.open},
         }
         self._guard = guard
         self._new_id = new_id
@@ -74,16 +81,22 @@ class JobSurface:
         root: str = scope.get("root_path", "")
         if root:
             path = path.removeprefix(root)
-        return path.startswith(("/jobs/", "/capabilities/")) or path in ("/jobs", "/capabilities")
+        return path.startswith(("/jobs/", "/capabilities/", "/events/")) or path in (
+            "/jobs",
+            "/capabilities",
+            "/events",
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         ident = request_id(scope["headers"], self._new_id)
         answer = await self._answer(scope, receive, ident)
-        if answer is not None:
+        if isinstance(answer, Reply):
             await send_reply(send, answer, ident)
+        elif answer is not None:
+            await answer(send, ident)
 
-    async def _answer(self, scope: Scope, receive: Receive, ident: bytes) -> Reply | None:
+    async def _answer(self, scope: Scope, receive: Receive, ident: bytes) -> Reply | Answer | None:
         refusal = self._guard.refusal(scope["headers"])
         if refusal is not None:
             return refusal
@@ -105,12 +118,17 @@ class JobSurface:
         if not self._enabled:
             raise surface_disabled()
         segments = path_segments(scope) or [""]
+        if tuple(segments) == _STREAM:
+            return self._of_method(self._routes[_STREAM], scope["method"]), ""
         job_id = segments[1] if len(segments) > 1 else ""
         methods = self._routes.get((segments[0], _ID, *segments[2:]) if job_id else tuple(segments[:1]))
         if methods is None or (len(segments) > 1 and not job_id):
             raise unknown_route()
-        method = scope["method"]
+        return self._of_method(methods, scope["method"]), job_id
+
+    @staticmethod
+    def _of_method(methods: Methods, method: str) -> Handler:
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:
             raise wrong_method((*methods, "HEAD") if "GET" in methods else tuple(methods))
-        return handler, job_id
+        return handler
