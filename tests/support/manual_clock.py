@@ -48,7 +48,9 @@ class ManualClock:
                 woken.set()
 
     async def until_asleep(self, seconds: float) -> None:
-        """Wait until somebody sleeps for exactly that long and has not been woken yet."""
-        while not any(length == seconds and not woken.is_set() for woken, (_, length) in self._sleepers.items()):
+        """Wait until somebody sleeps for exactly that long (to the microsecond) and has not been woken yet."""
+        while not any(
+            abs(length - seconds) < 1e-6 and not woken.is_set() for woken, (_, length) in self._sleepers.items()
+        ):
             self._changed.clear()
             await self._changed.wait()
