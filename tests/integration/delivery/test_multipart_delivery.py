@@ -199,12 +199,10 @@ async def test_eight_failed_tries_are_the_end(bench: Bench, receiver: Receiver) 
     assert (row.state, len(receiver.seen)) == (OutboxState.DEAD, 8)
 
 
-@pytest.mark.parametrize("template", ["{{refetchRequestID}}", "{{refetchRequestId}}"])
-async def test_a_request_id_that_cannot_be_filled_in_is_never_sent(
-    bench: Bench, receiver: Receiver, template: str
-) -> None:
-    bench.route("main", MultipartSettings(receiver.url, fields={"refetch_request_id": template}))
-    row = bench.queue(bench.payload(key="not-a-uuid"))
+@pytest.mark.parametrize("key", ["not-a-uuid", "0f8fad5b-d9cb-469f-a165-70867728950e"])
+async def test_a_request_id_that_cannot_be_filled_in_is_never_sent(bench: Bench, receiver: Receiver, key: str) -> None:
+    bench.route("main", MultipartSettings(receiver.url, fields={"refetch_request_id": "{{refetchRequestID}}"}))
+    row = bench.queue(bench.payload(key=key))
     assert (await bench.worker.drain()).dead == 1
     assert (row.answers[0].answer, row.answers[0].error_class) == (AnswerClass.PERMANENT, "configuration_error")
     assert receiver.seen == []
@@ -215,8 +213,9 @@ async def test_the_request_id_reaches_the_receiver_in_its_one_spelling(bench: Be
     bench.route("main", MultipartSettings(receiver.url, fields={"refetch_request_id": "{{refetchRequestId}}"}))
     bench.queue(bench.payload(key=ident.upper()))
     bench.queue(bench.payload(job="morning@2"))
-    assert (await bench.worker.drain()).done == 2
-    assert sorted(seen.fields["refetch_request_id"][0] for seen in receiver.seen) == ["", ident]
+    bench.queue(bench.payload(job="morning@3", key="a key that is no request id"))
+    assert (await bench.worker.drain()).done == 3
+    assert sorted(seen.fields["refetch_request_id"][0] for seen in receiver.seen) == ["", "", ident]
 
 
 async def test_a_redirect_is_not_followed(bench: Bench, receiver: Receiver) -> None:
