@@ -1,4 +1,4 @@
-"""`pixivflow demo`, as a person runs it: three works, readable files, one item each at the receiver, nothing left over."""
+"""`pixivflow demo`, as a person runs it: three works, readable files, one item each at the receiver."""
 
 from __future__ import annotations
 

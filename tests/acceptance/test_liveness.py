@@ -172,9 +172,7 @@ async def test_a_hung_search_is_withheld_and_swept(tmp_path: Path, clock: Manual
     """The whole chain: the source hangs, the beats stop, the lease runs out, the sweep names it and frees the place."""
     sections = {"schedulerRuntime": {"mode": "external", "watchConfig": False, "stallTimeoutMs": 60_000}}
     async with open_local(tmp_path, ["single"], clock=clock, sections=sections) as place:
-        place.sandbox.set_faults(
-            [{"match": "search.*", "nth": 1, "action": {"type": "stall", "before_headers": True}}]
-        )
+        place.sandbox.set_faults([{"match": "search.*", "nth": 1, "action": {"type": "stall", "before_headers": True}}])
         job_id = await place.client.order(scene.task(place.subjects[0], "hangs for ever"))
         await place.sandbox.until(lambda seen: seen["routes"].get("search.illust") == 1)
 

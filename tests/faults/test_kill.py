@@ -1,6 +1,6 @@
 """Promise: a server that is killed at any moment loses nothing and shows nothing twice.
 
-SIGKILL hits `pixivflow serve` at moments that are watched for (a search under way, the k-th file, the last file on disk,
+SIGKILL hits `pixivflow serve` at moments that are watched for (a search under way, the k-th file, the last file here,
 a converter at work, the receiver asked, the receiver holding a work it has not stored or has just stored), plus a few
 random milliseconds. It is started again on the same files. Then the job must end `succeeded`, the receiver shows the
 work once, every file is the site's own, and nothing unfinished stays: the judge looks at all of it after every kill.
@@ -142,7 +142,6 @@ async def _sees_it_through(place: Place, job_id: str) -> None:
 async def test_killed_at_random_points(tmp_path: Path, scale: int) -> None:
     seed = random.getrandbits(32)
     plan = _plan(POINTS * scale, seed)
-    print(f"kill points: {len(plan)}, seed {seed}")
 
     async def lane(number: int) -> int:
         mine = plan[number::LANES]
@@ -204,10 +203,9 @@ async def test_a_converter_does_not_outlive_its_server(tmp_path: Path) -> None:
     async with open_place(tmp_path, ["ugoira"]) as place:
         await place.server.start()
         job_id = await place.client.order(scene.task(place.subjects[0], "order-of-an-animation"))
-        children = Path(f"/proc/{place.server.pid}/task/{place.server.pid}/children")
         async with asyncio.timeout(30):
-            while not (found := children.read_text(encoding="ascii").split()):
-                await asyncio.sleep(0.005)  # the process table tells nobody when it changes
+            while not (found := _children(place.server.pid)):  # noqa: ASYNC110 - the process table tells no events
+                await asyncio.sleep(0.005)
         handles = [os.pidfd_open(int(pid)) for pid in found]
         try:
             await place.server.kill()
@@ -219,6 +217,10 @@ async def test_a_converter_does_not_outlive_its_server(tmp_path: Path) -> None:
                 os.close(handle)
         await place.server.start()
         await _sees_it_through(place, job_id)
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
 
 
 async def _gone(handle: int) -> None:

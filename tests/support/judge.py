@@ -3,7 +3,7 @@
     violations = judge(Case(ledger=..., library=..., receivers=..., history=..., truth=..., at_rest=True))
 
 It reads files and rows as they are, knows nothing of the program's own code but the published states, and returns what
-is wrong as values. `tests/unit/support/test_judge.py` shows that it catches each fault it claims to catch.
+is wrong as values. `tests/integration/support/test_judge.py` shows that it catches each fault it claims to catch.
 
 The invariants carry numbers so that a failure can be talked about:
 

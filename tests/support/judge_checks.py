@@ -156,24 +156,27 @@ def _observed(job_id: str, seen: list[Mapping[str, Any]], stored: Row | None) ->
         yield "I1", f"{job_id} was shown and does not exist"
         return
     for earlier, later in pairwise(seen):
-        if later["status"] not in NEXT[earlier["status"]]:
-            yield "I2", f"{job_id} went from {earlier['status']} to {later['status']}"
-        if earlier["status"] in ENDED and later != earlier:
-            yield "I2", f"{job_id} had ended and was shown differently"
-        if later["attempt"] < earlier["attempt"]:
-            yield "I3", f"{job_id} fell from attempt {earlier['attempt']} to {later['attempt']}"
-        if later["created_at"] != earlier["created_at"]:
-            yield "I2", f"{job_id} was created twice"
-    last = seen[-1]
-    if stored["state"] not in NEXT[last["status"]]:
-        yield "I2", f"{job_id} was shown {last['status']} and is stored {stored['state']}"
+        yield from _step(job_id, earlier, later)
+    if stored["state"] not in NEXT[seen[-1]["status"]]:
+        yield "I2", f"{job_id} was shown {seen[-1]['status']} and is stored {stored['state']}"
     for job in seen:
-        if (job["status"] == "succeeded") != ("result" in job) or (
-            job["status"] in ENDED - {"succeeded"}
-        ) != ("error" in job):  # fmt: skip
-            yield "I2", f"{job_id} is {job['status']} with {sorted({'result', 'error'} & job.keys())}"
+        parts = {"result", "error"} & job.keys()
+        wanted = {"result"} if job["status"] == "succeeded" else {"error"} if job["status"] in ENDED else set()
+        if parts != wanted:
+            yield "I2", f"{job_id} is {job['status']} with {sorted(parts)}"
         if "result" in job and job["result"]["scanned"] < len(job["result"]["candidates"]):
             yield "I12", f"{job_id} found more works than it looked at"
+
+
+def _step(job_id: str, earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Found:
+    if later["status"] not in NEXT[earlier["status"]]:
+        yield "I2", f"{job_id} went from {earlier['status']} to {later['status']}"
+    if earlier["status"] in ENDED and later != earlier:
+        yield "I2", f"{job_id} had ended and was shown differently"
+    if later["attempt"] < earlier["attempt"]:
+        yield "I3", f"{job_id} fell from attempt {earlier['attempt']} to {later['attempt']}"
+    if later["created_at"] != earlier["created_at"]:
+        yield "I2", f"{job_id} was created twice"
 
 
 def _streams(job_id: str, readings: list[list[Mapping[str, Any]]], record: Record) -> Found:
@@ -202,34 +205,41 @@ def world_checks(case: Case, record: Record) -> Found:
 
 def _receiver(route: str, items: list[Any], requests: list[Any], record: Record) -> Found:
     deliveries = {row["key"]: row for row in record.deliveries if row["route"] == route}
+    yield from _effects(route, items, deliveries)
+    hashes: dict[str, set[str]] = defaultdict(set)
+    for row in record.files:
+        hashes[_work(row)].add(row["sha256"])
+    yield from _tries(route, requests, deliveries, hashes)
+
+
+def _effects(route: str, items: list[Any], deliveries: Mapping[str, Row]) -> Found:
     visible = Counter(item["idempotency_key"] for item in items)
     works = Counter(_work(deliveries[key]) for key in visible.elements() if key in deliveries)
-    for key in visible:
-        if key not in deliveries:
-            yield "I8", f"{route} shows {key}, which no delivery accounts for"
+    for key in visible.keys() - deliveries.keys():
+        yield "I8", f"{route} shows {key}, which no delivery accounts for"
     for key, row in deliveries.items():
         if row["state"] == "delivered" and visible[key] != 1:
             yield "I8", f"{route} confirmed {key} and shows it {visible[key]} times"
     for work, count in works.items():
         if count > 1:
             yield "I8", f"{route} shows {work} {count} times"
-    bodies: dict[str, set[tuple[tuple[str, str], ...]]] = defaultdict(set)
-    hashes: dict[str, set[str]] = defaultdict(set)
-    for row in record.files:
-        hashes[_work(row)].add(row["sha256"])
+
+
+def _tries(route: str, requests: list[Any], deliveries: Mapping[str, Row], hashes: Mapping[str, set[str]]) -> Found:
+    forms: dict[str, set[tuple[tuple[str, str], ...]]] = defaultdict(set)
     for request in requests:
         key = request.get("idempotency_key")
         if key not in deliveries:
             yield "I7", f"{route} was sent the key {key}, which no delivery has"
             continue
         sent = tuple((entry["filename"], entry["sha256"]) for entry in request.get("files", ()))
-        bodies[key].add(sent)
-        foreign = {sha for _, sha in sent} - hashes[_work(deliveries[key])]
+        forms[key].add(sent)
+        foreign = {sha for _, sha in sent} - hashes.get(_work(deliveries[key]), set())
         if foreign or not sent:
             yield "I7", f"{key} was sent with {len(sent)} files, {len(foreign)} of them not the work's"
-    for key, forms in bodies.items():
-        if len(forms) > 1:
-            yield "I7", f"{key} was sent in {len(forms)} different forms"
+    for key, seen in forms.items():
+        if len(seen) > 1:
+            yield "I7", f"{key} was sent in {len(seen)} different forms"
 
 
 def _files(case: Case, library: Path, record: Record) -> Found:

@@ -49,10 +49,13 @@ class Record:
 
 
 def read_record(ledger: Path) -> Record:
-    """Read everything in one snapshot. A connection that may only read leaves the log for the next owner as it is."""
-    connection = apsw.Connection(str(ledger), flags=apsw.SQLITE_OPEN_READONLY)
+    """Read everything in one snapshot, and leave the log as it is for the next owner."""
+    # Not opened read-only: SQLite's integrity check does not look at CHECK constraints then.
+    connection = apsw.Connection(str(ledger), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.set_busy_timeout(10_000)
+        connection.pragma("query_only", True)
         connection.execute("BEGIN")
         tables = {name: _rows(connection, name, order) for name, order in _ORDER.items()}
         integrity = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]

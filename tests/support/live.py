@@ -245,8 +245,8 @@ class Client:
         job: dict[str, Any] = {}
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while not condition(job := await self.job(job_id)):
-                    await asyncio.sleep(_POLL_S)  # another process: asking again is the only way
+                while not condition(job := await self.job(job_id)):  # noqa: ASYNC110 - another process tells no events
+                    await asyncio.sleep(_POLL_S)
         except TimeoutError:
             raise ServerFailed(f"what was waited for did not come; last seen {job}\n{self._server.output}") from None
         return job

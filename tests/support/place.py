@@ -79,9 +79,7 @@ async def open_place(
     Leaving it ends the server, whatever it is doing. `arguments` are the server's, `options` the sandbox's, `config`
     goes to `scene.config_document`.
     """
-    async with _place(
-        folder, kinds, lambda path: Server(path, arguments=arguments), routes, options, config
-    ) as place:
+    async with _place(folder, kinds, lambda path: Server(path, arguments=arguments), routes, options, config) as place:
         yield place
 
 

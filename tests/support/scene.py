@@ -19,8 +19,8 @@ from pixivflow.sandbox.world import original_urls, zip_url
 Kind = Literal["single", "pages", "ugoira", "novel"]
 
 AUTHOR = 4001
-REFRESH_TOKEN = "invented-refresh-token-of-the-tests"  # noqa: S105 - invented
-API_TOKEN = "invented-token-of-the-job-api"  # noqa: S105 - invented
+REFRESH_TOKEN = "invented-refresh-token-of-the-tests"
+API_TOKEN = "invented-token-of-the-job-api"
 SECRETS = (REFRESH_TOKEN, API_TOKEN)
 PAGES = 3
 PICTURE = (60, 80)
