@@ -16,7 +16,7 @@ class Exit(IntEnum):
 
     OK = 0
     FAILURE = 1
-    """Something unexpected; the text says where the details are."""
+    """It could not be done; the text says why, or where the details are."""
     USAGE = 2
     """The command line or the configuration is wrong; nothing was started or written."""
     NOT_FOUND = 3

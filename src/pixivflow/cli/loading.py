@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -34,6 +35,22 @@ def config_of(result: LoadResult) -> Config:
     if result.config is None:
         raise refused(result)
     return result.config
+
+
+def check_folders(config: Config) -> None:
+    """Look whether the library and the ledger can be written, without writing anything.
+
+    Raises:
+        Stop: FAILURE for the first place that cannot. What this look cannot see is found when it is used.
+    """
+    for what, folder in (("library", config.library_dir), ("ledger's folder", config.database_path.parent)):
+        nearest = folder
+        while not nearest.exists() and nearest != nearest.parent:
+            nearest = nearest.parent
+        if not nearest.is_dir():
+            raise Stop(Exit.FAILURE, f"the {what} {clean(folder)} cannot be used: {clean(nearest)} is not a folder")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise Stop(Exit.FAILURE, f"the {what} {clean(folder)} cannot be used: {clean(nearest)} is not writable")
 
 
 def refused(result: LoadResult) -> Stop:

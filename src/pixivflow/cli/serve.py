@@ -9,7 +9,7 @@ import typer
 
 from pixivflow.cli.command import application, command
 from pixivflow.cli.exits import Exit, Stop
-from pixivflow.cli.loading import config_of, load
+from pixivflow.cli.loading import check_folders, config_of, load
 from pixivflow.cli.loop import Interrupts, run_with_signals
 from pixivflow.cli.options import Options
 from pixivflow.cli.output import clean, emit, say, show
@@ -31,6 +31,7 @@ def serve(
     """Run the server until SIGTERM or Ctrl-C; a second one stops it at once."""
     result = load(options)
     config = config_of(result)
+    check_folders(config)
     from pixivflow.observability import logs
 
     logs.configure("debug" if options.debug else config.log_level, color=options.color)

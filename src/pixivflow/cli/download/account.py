@@ -85,7 +85,8 @@ class Account:
             return Exit.INCOMPLETE if self.gap else Exit.OK
         if self.reason is Reason.AUTH_FAILED:
             return Exit.AUTH
-        return Exit.UNAVAILABLE if self.reason in LATER else Exit.INCOMPLETE
+        # A work that was chosen and is damaged is missing, whatever the cause; a source that gave no work is away.
+        return Exit.UNAVAILABLE if self.reason in LATER and not failed else Exit.INCOMPLETE
 
     @property
     def next(self) -> list[str]:

@@ -12,7 +12,7 @@ from pixivflow.cli.download import report
 from pixivflow.cli.download.bars import Progress, progress
 from pixivflow.cli.download.wanted import Wanted, wanted
 from pixivflow.cli.exits import Exit, Stop
-from pixivflow.cli.loading import config_of, load
+from pixivflow.cli.loading import check_folders, config_of, load
 from pixivflow.cli.loop import Interrupts, run_with_signals
 from pixivflow.cli.options import Options
 from pixivflow.cli.output import clean, emit, show
@@ -49,6 +49,8 @@ def download(
         config, urls=[*(urls or []), *(url or [])], ids=target or [], limit=limit, today=jst_day(SystemClock())
     )
     _check_account(config)
+    if not dry_run:
+        check_folders(config)
     _check_free(config)
     from pixivflow.observability import logs
 
