@@ -58,13 +58,14 @@ class StreamSettings:
 class Reader:
     """One connection: the answer to its request, and where it stands."""
 
-    def __init__(self, feed: EventFeed, receive: Receive, start: StreamStart, job_id: str | None) -> None:
+    def __init__(self, feed: EventFeed, receive: Receive, start: StreamStart, job_id: str | None, place: bytes) -> None:
         self.wake = asyncio.Event()
         self.farewell: bytes | None = None
         self.job_id = job_id
         self._feed = feed
         self._receive = receive
         self._start = start
+        self._place = place
         self._seq = start.seq
         self._live = False
         self._gone = False
@@ -75,7 +76,7 @@ class Reader:
         watching = asyncio.create_task(self._until_gone())
         try:
             await send(_start(200, ident))
-            await self._write(send, _GREETING + self._where())
+            await self._write(send, _GREETING + self._place)
             while await self._step(send):
                 pass
             if not self._gone:
@@ -89,11 +90,6 @@ class Reader:
         if self.farewell is None:
             self.farewell = farewell
         self.wake.set()
-
-    def _where(self) -> bytes:
-        """A place to come back to, for a reader that began at a place of our choice and may have had no event yet."""
-        at = self._start.at
-        return b"" if at is None else b"id: %b\n\n" % event_id(at, self._start.seq).encode()
 
     async def _step(self, send: Send) -> bool:
         try:
@@ -264,6 +260,7 @@ class StreamRoutes:
         last = header(call.scope["headers"], b"last-event-id")
         ident = last.decode("ascii", errors="replace") if last else after
         seq = None if ident is None else parse_event_id(ident)
+        live = live and ident is None
         refusal = self.feed.refusal()
         if refusal is not None:
             raise refusal
@@ -274,7 +271,10 @@ class StreamRoutes:
             return _empty(200)
         if start.ended:
             return _empty(204)
-        return Reader(self.feed, call.receive, start, job_id)
+        # Who begins at a place of our choice may be cut off before the first event and must be able to come back to it.
+        # Where there is no event yet, an id that names none will bring everything.
+        place = b"id: %b\n\n" % event_id(start.at or 0, start.seq).encode() if live else b""
+        return Reader(self.feed, call.receive, start, job_id, place)
 
 
 def _start(status: int, ident: bytes) -> dict[str, object]:
