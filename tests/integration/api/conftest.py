@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import bodies
 import pytest
 from memory_jobs import MemoryJobs
 from yarl import URL
@@ -55,7 +56,10 @@ class Client:
         data = raw if body is None else json.dumps(body).encode()
         url = URL(self.base + path, encoded=True)
         async with self._session.request(method, url, data=data, headers=sent) as answer:
-            return Answer(answer.status, answer.headers, await answer.read())
+            got = Answer(answer.status, answer.headers, await answer.read())
+        if got.raw and got.headers.get("content-type", "").startswith("application/json"):
+            bodies.seen(method, path, got.status, got.json)
+        return got
 
     async def submit(self, key: str, **changes: Any) -> Answer:
         return await self("POST", "/jobs", task(key, **changes))
@@ -81,7 +85,10 @@ def jobs() -> MemoryJobs:
 
 @pytest.fixture
 async def serve(jobs: MemoryJobs) -> AsyncIterator[Serve]:
-    """Start a server over `jobs`; keyword arguments go to `create_app`, `tokens` replaces both tokens."""
+    """Start a server over `jobs`; keyword arguments go to `create_app`, `tokens` replaces both tokens.
+
+    What was started is in `serve.servers`.
+    """
     servers: list[HttpServer] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
 
@@ -92,6 +99,7 @@ async def serve(jobs: MemoryJobs) -> AsyncIterator[Serve]:
             servers.append(server)
             return Client(session, server.url)
 
+        start.servers = servers
         yield start
     await asyncio.gather(*(server.stop(1.0) for server in servers))
 
