@@ -20,6 +20,7 @@ from typing import Any, Protocol, Self
 from urllib.parse import quote
 
 import aiohttp
+import bodies
 from judge import History
 from scene import API_TOKEN
 
@@ -258,7 +259,9 @@ class Client:
     async def call(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, Any]]:
         """Any request: the status and the JSON document."""
         async with self._session.request(method, self._server.url + path, json=body) as answer:
-            return answer.status, await answer.json()
+            status, document = answer.status, await answer.json()
+        bodies.seen(method, path, status, document)
+        return status, document
 
     async def close(self) -> None:
         """Close the connections."""
