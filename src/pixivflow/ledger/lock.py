@@ -9,9 +9,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 
 from pixivflow.ledger.errors import LedgerInUse, LedgerUnusable
+
+
+_TRIES = 8
+_PAUSE_S = 0.025
 
 
 class LedgerLock:
@@ -32,9 +37,7 @@ class LedgerLock:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise LedgerUnusable(f"cannot create {self.path}: {error.strerror}") from None
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _take(fd):
             holder = _read_holder(fd)
             os.close(fd)
             raise LedgerInUse(f"the ledger {self.path.with_suffix('')} is in use by {holder}") from None
@@ -74,6 +77,18 @@ def holder_of(ledger: Path) -> dict[str, object] | None:
         return None
     finally:
         os.close(fd)
+
+
+def _take(fd: int) -> bool:
+    """Take the lock. Whoever only asks who holds it (`holder_of`) has it for a moment; that must not refuse a start."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+    return False
 
 
 def _read(fd: int) -> dict[str, object] | None:
