@@ -14,7 +14,6 @@ from pathlib import Path
 
 from pixivflow.ledger.errors import LedgerInUse, LedgerUnusable
 
-
 _TRIES = 8
 _PAUSE_S = 0.025
 
