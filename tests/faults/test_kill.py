@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 import scene
+from live import Server
 from place import Place, open_place
 
 POINTS = 40
@@ -41,56 +42,64 @@ class Round:
         return f"{self.subject.kind} {self.subject.tag}: {self.moment} + {1000 * self.jitter_s:.0f} ms"
 
 
-def _routes(place: Place, *names: str) -> int:
+def _routes(place: Place[Server], *names: str) -> int:
     routes = place.sandbox.stats()["routes"]
     return sum(count for name, count in routes.items() if name.startswith(names))
 
 
-async def _accepted(_place: Place, _round: Round) -> None:
+async def _accepted(_place: Place[Server], _round: Round) -> None:
     """At once: the answer 202 is all there was."""
 
 
-async def _searching(place: Place, _round: Round) -> None:
+async def _searching(place: Place[Server], _round: Round) -> None:
     await place.sandbox.until(lambda _: _routes(place, "search.") >= 1)
 
 
-async def _downloading(place: Place, this: Round) -> None:
+async def _downloading(place: Place[Server], this: Round) -> None:
     nth = 1 + int(this.jitter_s * 1000) % this.subject.files
     await place.sandbox.until(lambda _: _routes(place, "media.") >= nth)
 
 
-async def _downloaded(place: Place, this: Round) -> None:
+async def _half_a_file(place: Place[Server], _round: Round) -> None:
+    """Not only asked for: a part of it is on disk, and more never comes."""
+    place.sandbox.set_faults([{"match": "media.*", "nth": 1, "action": {"type": "stall", "fraction": 0.5}}])
+    while not any(place.library.glob(".incoming/*/*")):  # noqa: ASYNC110 - another process's folder tells no events
+        await asyncio.sleep(0.005)
+
+
+async def _downloaded(place: Place[Server], this: Round) -> None:
     await place.sandbox.until(lambda seen: _routes(place, "media.") >= this.subject.files and seen["active"] == 0)
 
 
-async def _asked_for_readiness(place: Place, _round: Round) -> None:
+async def _asked_for_readiness(place: Place[Server], _round: Round) -> None:
     before = place.receiver().ready_checks
     place.receiver().script(["stall"], channel="ready")
     await place.receiver().until(lambda receiver: receiver.ready_checks > before)
 
 
-async def _submission_arrived(place: Place, _round: Round) -> None:
+async def _submission_arrived(place: Place[Server], _round: Round) -> None:
     before = place.receiver().arrived
     place.receiver().script(["stall"])
     await place.receiver().until(lambda receiver: receiver.arrived > before)
 
 
-async def _submission_stored(place: Place, _round: Round) -> None:
+async def _submission_stored(place: Place[Server], _round: Round) -> None:
     before = len(place.receiver().items)
     place.receiver().script(["stall_after"])
     await place.receiver().until(lambda receiver: len(receiver.items) > before)
 
 
-async def _submission_answered(place: Place, _round: Round) -> None:
+async def _submission_answered(place: Place[Server], _round: Round) -> None:
     before = len(place.receiver().items)
     await place.receiver().until(lambda receiver: len(receiver.items) > before)
 
 
-MOMENTS: dict[str, tuple[Callable[[Place, Round], Awaitable[None]], float]] = {
+MOMENTS: dict[str, tuple[Callable[[Place[Server], Round], Awaitable[None]], float]] = {
     # name: what is waited for, and the longest random delay after it in seconds
     "accepted": (_accepted, 0.02),
     "searching": (_searching, 0.03),
     "downloading": (_downloading, 0.03),
+    "half a file": (_half_a_file, 0.0),
     "downloaded, being converted or described": (_downloaded, 0.3),
     "between download and delivery": (_asked_for_readiness, 0.0),
     "submission arrived, not stored": (_submission_arrived, 0.0),
@@ -110,7 +119,7 @@ def _plan(points: int, seed: int) -> list[tuple[scene.Kind, str, float]]:
     return chosen[:points]
 
 
-async def _kill_once(place: Place, this: Round) -> None:
+async def _kill_once(place: Place[Server], this: Round) -> None:
     """Order a work, kill the server at the moment, start it again, and see the job through."""
     place.sandbox.reset_stats()
     moment, _ = MOMENTS[this.moment]
@@ -123,13 +132,14 @@ async def _kill_once(place: Place, this: Round) -> None:
         waiting.cancel()
     await asyncio.sleep(this.jitter_s)
     await place.server.kill()
+    place.sandbox.clear_faults()
     place.receiver().script([])
     place.receiver().script([], channel="ready")
     await place.server.start()
     await _sees_it_through(place, job_id)
 
 
-async def _sees_it_through(place: Place, job_id: str) -> None:
+async def _sees_it_through(place: Place[Server], job_id: str) -> None:
     await place.client.events(job_id)
     job = await place.client.wait_until_terminal(job_id)
     events = await place.client.events(job_id)
@@ -181,9 +191,12 @@ async def test_killed_again_while_it_recovers(tmp_path: Path, scale: int, kind: 
         start_s = loop.time() - begun
         for subject in place.subjects:
             place.sandbox.reset_stats()
+            half = asyncio.ensure_future(_half_a_file(place, Round(subject, "half a file", 0.0)))
+            await asyncio.sleep(0)  # the fault is in force before the order is
             job_id = await place.client.order(scene.task(subject, f"order-{subject.id}"))
-            await place.sandbox.until(lambda _: _routes(place, "media.") >= 1)
+            await asyncio.wait_for(half, 30)
             await place.server.kill()
+            place.sandbox.clear_faults()
             await place.server.launch()
             await asyncio.sleep(rng.uniform(0.2, 1.1) * start_s)
             await place.server.kill()
