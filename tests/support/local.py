@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from scene import API_TOKEN
+from yarl import URL
 
 from pixivflow.api.app import create_app
 from pixivflow.api.auth import Tokens
@@ -25,6 +26,7 @@ class LocalServer:
         self.config = config
         self.url = ""
         self._clock = clock
+        self._port = 0
         self._stack: Stack | None = None
         self._http: HttpServer | None = None
 
@@ -40,7 +42,9 @@ class LocalServer:
         loaded = load_config(self.config, env={})
         assert loaded.config is not None, loaded.problems
         stack = await Stack.open(loaded.config, purpose="a test", clock=self._clock)
-        http = HttpServer("127.0.0.1", 0, create_app(stack.service, Tokens(API_TOKEN, None), now_ms=stack.clock.now_ms))
+        http = HttpServer(
+            "127.0.0.1", self._port, create_app(stack.service, Tokens(API_TOKEN, None), now_ms=stack.clock.now_ms)
+        )
         self._stack, self._http = stack, http
         await stack.start()
         await http.start()
@@ -53,6 +57,12 @@ class LocalServer:
             self._stack, self._http = None, None
             await stack.stop(grace_s)
             await http.stop(1.0)
+
+    async def restart(self) -> None:
+        """Stop and start again at the same address."""
+        self._port = URL(self.url).port or 0
+        await self.stop()
+        await self.start()
 
     async def close(self) -> None:
         """Stop if it runs."""

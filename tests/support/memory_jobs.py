@@ -43,6 +43,7 @@ class MemoryJobs:
     fault: Exception | None = None
     reads: int = 0
     _listeners: set[asyncio.Event] = field(default_factory=set)
+    _listening: asyncio.Event = field(default_factory=asyncio.Event)
 
     def now_ms(self) -> int:
         self.now += 1
@@ -164,10 +165,18 @@ class MemoryJobs:
     def listen(self) -> asyncio.Event:
         event = asyncio.Event()
         self._listeners.add(event)
+        self._listening.set()
         return event
 
     def unlisten(self, event: asyncio.Event) -> None:
         self._listeners.discard(event)
+        self._listening.set()
+
+    async def until_read(self, *, by_someone: bool = True) -> None:
+        """Until the stream is read, or no longer is."""
+        while bool(self._listeners) is not by_someone:
+            self._listening.clear()
+            await self._listening.wait()
 
     def capabilities(self) -> Capabilities:
         features = ("events", "progress", "cancel", "idempotency", "exclude", "tag_expansion", "target_selector")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -87,14 +88,17 @@ def jobs() -> MemoryJobs:
 async def serve(jobs: MemoryJobs) -> AsyncIterator[Serve]:
     """Start a server over `jobs`; keyword arguments go to `create_app`, `tokens` replaces both tokens.
 
-    What was started is in `serve.servers`.
+    What was started is in `serve.servers`. Connections have `send_buffer` bytes in the system, where it is given.
     """
     servers: list[HttpServer] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
 
-        async def start(*, tokens: Tokens | None = None, **options: Any) -> Client:
+        async def start(*, tokens: Tokens | None = None, send_buffer: int = 0, **options: Any) -> Client:
             app = create_app(jobs, tokens or Tokens(TOKEN, TRIGGER), now_ms=jobs.now_ms, **options)
             server = HttpServer("127.0.0.1", 0, app)
+            await server.bind()
+            if send_buffer:
+                server._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
             await server.start()
             servers.append(server)
             return Client(session, server.url)
