@@ -20,6 +20,7 @@ unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
 ENSURE := sh scripts/ensure-env.sh
 RUN := "$$VENV/bin/python"
+GENERATE := for program in scripts/gen_*.py; do $(RUN) "$$program" || exit 1; done
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format bench faults peers serve docs clean
@@ -45,7 +46,7 @@ lint:  ## check style, types, room borders, and the promises of the files themse
 format:  ## rewrite the code in the project's format, and the generated pages
 	@$(ENSURE) full
 	@$(RUN) -m ruff format .
-	@$(RUN) scripts/gen_states.py
+	@$(GENERATE)
 
 bench:  ## measure, and print one JSON document (progress goes to stderr)
 	@$(ENSURE) full >&2
@@ -64,9 +65,9 @@ serve:  ## run the server: make serve CONFIG=config.json
 	@if [ -n "$$CONFIG" ]; then exec $(RUN) -m pixivflow serve --config "$$CONFIG" $(ARGS); \
 	else exec $(RUN) -m pixivflow serve $(ARGS); fi
 
-docs:  ## write the pages that are generated from the code
+docs:  ## write the pages and files that are generated from the code
 	@$(ENSURE) full
-	@$(RUN) scripts/gen_states.py
+	@$(GENERATE)
 
 clean:  ## remove caches and build results; the virtual environment and your data stay
 	@rm -rf build dist .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
