@@ -20,6 +20,7 @@ from pixivflow.api.exchange import MAX_BODY, Receive, Scope, Send, encode
 from pixivflow.api.health import health_routes
 from pixivflow.api.openapi import document
 from pixivflow.api.ports import JobService
+from pixivflow.api.protocol import protocol_routes
 from pixivflow.api.stream import StreamSettings
 from pixivflow.api.surface import JobSurface
 from pixivflow.domain.reason import Code
@@ -67,7 +68,7 @@ def create_app(
         stream=stream,
     )
     neighbours = Litestar(
-        [*health_routes(service), _description(extra_paths), *routes],
+        [*health_routes(service), *protocol_routes(), _description(extra_paths), *routes],
         exception_handlers={HTTPException: _refused, Exception: _unexpected},
         openapi_config=None,
         logging_config=None,

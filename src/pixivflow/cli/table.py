@@ -39,6 +39,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "config", "pixivflow.cli.config", "Check, show and describe the configuration", ("validate", "show", "schema")
     ),
+    Verb("protocol", "pixivflow.cli.protocol", "Check any producer of Workflow Protocol v1", ("verify",)),
     Verb("sandbox", "pixivflow.cli.sandbox", "An invented Pixiv to try things with", ("serve",)),
 )
 

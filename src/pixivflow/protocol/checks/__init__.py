@@ -1,0 +1,1 @@
+"""The points of the acceptance list, in the order they are run."""
