@@ -1,19 +1,21 @@
-"""A small client of the Job API: what the server answers, and one clear line for every way it can fail."""
+"""The client as the commands use it: what the server said, word for word, and one clear line for every failure."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, Self
-from urllib.parse import quote
-
-import aiohttp
 
 from pixivflow.cli.exits import Exit, Stop
 from pixivflow.cli.output import clean
+from pixivflow.client.errors import ApiError, BadAnswer, ClientError
+from pixivflow.client.reading import job_path
+from pixivflow.client.retry import Retry
+from pixivflow.client.transport import Transport
+from pixivflow.client.watch import JobWatch
 
-_ANSWER_MAX: Final = 16 * 1024 * 1024
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=30, connect=5)
+_RETRY: Final = Retry(attempts=4, max_s=2.0, total_s=10.0)
+"""A person waits at the terminal: a server that is not there is told of soon."""
 
 _CODES: Final = {
     400: Exit.USAGE,
@@ -40,10 +42,11 @@ class JobClient:
     """
 
     def __init__(self, url: str, token: str | None) -> None:
-        self.url = url.rstrip("/")
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # Addresses are ours: a proxy of the environment is for the site, not for them.
-        self._session = aiohttp.ClientSession(headers=headers, timeout=_TIMEOUT, trust_env=False)
+        try:
+            self._transport = Transport(url, token, _RETRY)
+        except ValueError as error:
+            raise Stop(Exit.USAGE, f"not the address of a server: {clean(url)}", hint=str(error)) from None
+        self.url = self._transport.url
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,7 +54,7 @@ class JobClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._session.close()
+        await self._transport.aclose()
 
     async def health(self) -> dict[str, Any]:
         """The server's own word that it is there."""
@@ -64,7 +67,7 @@ class JobClient:
 
     async def job(self, job_id: str) -> dict[str, Any]:
         """One job."""
-        return (await self._ask("GET", f"/jobs/{quote(job_id, safe='')}"))[1]
+        return (await self._ask("GET", job_path(job_id)))[1]
 
     async def jobs(self, **query: str) -> dict[str, Any]:
         """One page of jobs."""
@@ -85,52 +88,33 @@ class JobClient:
 
     async def cancel(self, job_id: str) -> dict[str, Any]:
         """Cancel a job; one that has ended comes back as it is."""
-        return (await self._ask("POST", f"/jobs/{quote(job_id, safe='')}/cancel"))[1]
+        return (await self._ask("POST", f"{job_path(job_id)}/cancel"))[1]
 
     async def events(self, job_id: str, *, after: str | None = None, unacked: bool = False) -> dict[str, Any]:
         """One page of a job's events."""
         query = {"unacked": "1"} if unacked else {"after": after} if after else {}
-        return (await self._ask("GET", f"/jobs/{quote(job_id, safe='')}/events", query=query))[1]
+        return (await self._ask("GET", f"{job_path(job_id)}/events", query=query))[1]
 
     async def ack(self, job_id: str, event_id: str) -> dict[str, Any]:
         """Acknowledge up to an event."""
-        path = f"/jobs/{quote(job_id, safe='')}/events/ack"
-        return (await self._ask("POST", path, body={"ack_through": event_id}))[1]
+        return (await self._ask("POST", f"{job_path(job_id)}/events/ack", body={"ack_through": event_id}))[1]
+
+    def watch(self, job_id: str, *, poll_s: float) -> JobWatch:
+        """Wakes who waits for a job; `poll_s` is for servers that have no event stream."""
+        return JobWatch(self._transport, job_id, poll_s=poll_s)
 
     async def _ask(
         self, method: str, path: str, *, query: dict[str, str] | None = None, body: Any = None
     ) -> tuple[int, dict[str, Any]]:
         try:
-            async with self._session.request(
-                method, self.url + path, params=query, json=body, allow_redirects=False
-            ) as answer:
-                raw = await answer.content.read(_ANSWER_MAX)
-                while len(raw) < _ANSWER_MAX and (more := await answer.content.read(_ANSWER_MAX - len(raw))):
-                    raw += more
-                status = answer.status
-        except aiohttp.InvalidURL:
-            raise Stop(Exit.USAGE, f"not the address of a server: {clean(self.url)}") from None
-        except TimeoutError:
-            raise Unreachable(f"{clean(self.url)} does not answer in time") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise Unreachable(f"no server answers at {clean(self.url)} ({_why(error)})") from None
-        document = _decoded(raw)
-        if status >= 300 or document is None:
-            raise _refusal(self.url, status, document)
-        return status, document
-
-
-def _why(error: Exception) -> str:
-    inner = getattr(error, "os_error", error)
-    return clean(getattr(inner, "strerror", None) or type(error).__name__)
-
-
-def _decoded(raw: bytes) -> dict[str, Any] | None:
-    try:
-        document = json.loads(raw)
-    except ValueError:
-        return None
-    return document if isinstance(document, dict) else None
+            reply = await self._transport.call(method, path, query=query, body=body)
+        except ApiError as error:
+            raise _refusal(self.url, error.status, error.body) from None
+        except BadAnswer as error:
+            raise Unreachable(f"{clean(error)}: it is none of ours") from None
+        except ClientError as error:
+            raise Unreachable(clean(error)) from None
+        return reply.status, reply.body
 
 
 def _member(answer: dict[str, Any], name: str) -> dict[str, Any]:
@@ -140,9 +124,9 @@ def _member(answer: dict[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def _refusal(url: str, status: int, document: dict[str, Any] | None) -> Stop:
+def _refusal(url: str, status: int, document: Mapping[str, Any]) -> Stop:
     """What a refusal means for a person at a terminal."""
-    error = (document or {}).get("error")
+    error = document.get("error")
     if status == 401:
         return Stop(Exit.AUTH, "the server refuses the token", hint="set PIXIVFLOW_REFETCH_TOKEN to the server's")
     if status == 503 and isinstance(error, str):

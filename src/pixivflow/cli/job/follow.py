@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
 from pixivflow.cli.exits import Exit, Stop
@@ -30,7 +31,7 @@ async def until_ended(
     limit = None if timeout_s is None else time.monotonic() + timeout_s
     try:
         while True:
-            job = await patiently(client, job_id)
+            job = await patiently(client.job, job_id)
             teller.tell(progress_line(job))
             if job.get("status") in ENDED:
                 return job
@@ -42,12 +43,12 @@ async def until_ended(
         teller.done()
 
 
-async def patiently(client: JobClient, job_id: str) -> dict[str, Any]:
-    """The job, waiting for a server that is away for a moment."""
+async def patiently(ask: Callable[..., Awaitable[dict[str, Any]]], *what: Any, **how: Any) -> dict[str, Any]:
+    """The answer to a call, waiting for a server that is away for a moment."""
     limit = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return await client.job(job_id)
+            return await ask(*what, **how)
         except Unreachable:
             if time.monotonic() >= limit:
                 raise
@@ -56,19 +57,27 @@ async def patiently(client: JobClient, job_id: str) -> dict[str, Any]:
 
 async def pages(client: JobClient, job_id: str, *, after: str | None, follow: bool) -> AsyncIterator[dict[str, Any]]:
     """Pages of events in order; with `follow` until the one that ends the job."""
-    while True:
-        page = await client.events(job_id, after=after)
-        events = [event for event in page.get("events") or [] if isinstance(event, dict)]
-        if events:
-            after = str(events[-1].get("event_id"))
-        if events or not follow:
-            yield page
-        if any(_ends(event) for event in events):
-            return
-        if not page.get("next_after"):
-            if not follow or (not events and (await client.job(job_id)).get("status") in ENDED):
+    async with client.watch(job_id, poll_s=POLL_S) if follow else contextlib.nullcontext() as watch:
+        over = False
+        while True:
+            page = await (
+                patiently(client.events, job_id, after=after) if follow else client.events(job_id, after=after)
+            )
+            events = [event for event in page.get("events") or [] if isinstance(event, dict)]
+            if events:
+                after = str(events[-1].get("event_id"))
+            if events or not follow:
+                yield page
+            if any(_ends(event) for event in events):
                 return
-            await asyncio.sleep(POLL_S)
+            if page.get("next_after"):
+                continue
+            if watch is None or over:
+                return
+            # Its last event may have come since: one more page, then it is over.
+            over = (await patiently(client.job, job_id)).get("status") in ENDED
+            if not over:
+                await watch.news()
 
 
 def _ends(event: dict[str, Any]) -> bool:
