@@ -260,7 +260,8 @@ class Stack:
 async def plan_only(config: Config, target: Target, *, clock: Clock | None = None) -> DryRun:
     """What collecting a target would pick, with nothing written: not even a ledger is made where there is none.
 
-    A ledger that exists is read; its tokens and gate are used and kept in memory only.
+    A ledger that exists is opened under its lock. A token that was rotated on the way and the state of the gate are
+    kept there, because forgetting them would cost the account; nothing about works or jobs is written.
 
     Raises:
         StartupError: the ledger is in use or cannot be read.
