@@ -261,9 +261,7 @@ class StreamRoutes:
         ident = last.decode("ascii", errors="replace") if last else after
         seq = None if ident is None else parse_event_id(ident)
         live = live and ident is None
-        refusal = self.feed.refusal()
-        if refusal is not None:
-            raise refusal
+        self._admit()
         start = await self._service.stream_start(after_seq=seq, job_id=job_id, live=live)
         if start is None:
             raise unknown_job()
@@ -271,10 +269,17 @@ class StreamRoutes:
             return _empty(200)
         if start.ended:
             return _empty(204)
+        # Asked again: others may have joined while the ledger was read. The reader joins before anything else happens.
+        self._admit()
         # Who begins at a place of our choice may be cut off before the first event and must be able to come back to it.
         # Where there is no event yet, an id that names none will bring everything.
         place = b"id: %b\n\n" % event_id(start.at or 0, start.seq).encode() if live else b""
         return Reader(self.feed, call.receive, start, job_id, place)
+
+    def _admit(self) -> None:
+        refusal = self.feed.refusal()
+        if refusal is not None:
+            raise refusal
 
 
 def _start(status: int, ident: bytes) -> dict[str, object]:

@@ -57,10 +57,14 @@ class Place:
     Attributes:
         last_id: the last event it has had, empty before the first.
         retry_s: how long to wait before coming back.
+        open: whether it is connected now.
+        reached: set whenever a connection has been made; whoever looks may take it back.
     """
 
     last_id: str = ""
     retry_s: float = 3.0
+    open: bool = False
+    reached: bool = False
 
 
 @dataclass(slots=True, repr=False)
@@ -142,19 +146,12 @@ class Transport:
                 raise await self._error(answer)
             if answer.content_type != "text/event-stream":
                 raise BadAnswer(f"{self.url} has no event stream at {path}")
-            parser = Parser(place.last_id)
-            async for piece in answer.content.iter_any():
-                try:
-                    messages = parser.feed(piece)
-                except TooLong as error:
-                    raise BadAnswer(str(error)) from None
-                if parser.retry_ms is not None:
-                    place.retry_s = parser.retry_ms / 1000
-                for message in messages:
-                    place.last_id = message.id
+            place.open = place.reached = True
+            try:
+                async for message in _messages(answer, place):
                     yield message
-                # An id without data is a place as well.
-                place.last_id = parser.last_id
+            finally:
+                place.open = False
 
     async def _once(self, method: str, path: str, query: Mapping[str, str] | None, body: object) -> Reply:
         headers = await self._headers()
@@ -227,6 +224,22 @@ class Transport:
 
 class NothingFollows(Exception):
     """Nothing follows in this stream."""
+
+
+async def _messages(answer: aiohttp.ClientResponse, place: Place) -> AsyncGenerator[Message, None]:
+    parser = Parser(place.last_id)
+    async for piece in answer.content.iter_any():
+        try:
+            messages = parser.feed(piece)
+        except TooLong as error:
+            raise BadAnswer(str(error)) from None
+        if parser.retry_ms is not None:
+            place.retry_s = parser.retry_ms / 1000
+        for message in messages:
+            place.last_id = message.id
+            yield message
+        # An id without data is a place as well.
+        place.last_id = parser.last_id
 
 
 async def _read(answer: aiohttp.ClientResponse) -> bytes:

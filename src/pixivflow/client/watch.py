@@ -42,13 +42,15 @@ async def resumed(
         try:
             async with aclosing(transport.stream(PATH, query, place)) as messages:
                 async for message in messages:
-                    away_since = None
                     yield message
+            away_since = None
         except NothingFollows:
             return
         except ClientError as error:
             if not may_work_later(error):
                 raise
+            if place.reached:
+                away_since, place.reached = None, False
             now = world.monotonic()
             away_since = now if away_since is None else away_since
             pause = place.retry_s * (0.5 + world.random())
@@ -71,7 +73,6 @@ class JobWatch:
         self._place = Place(after)
         self._poll_s = poll_s
         self._news = asyncio.Event()
-        self._streaming = False
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -88,7 +89,7 @@ class JobWatch:
     async def news(self) -> None:
         """Until it is worth looking again."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_S if self._streaming else self._poll_s):
+            async with asyncio.timeout(LOOK_S if self._place.open else self._poll_s):
                 await self._news.wait()
         self._news.clear()
 
@@ -98,7 +99,5 @@ class JobWatch:
         with contextlib.suppress(ClientError):
             async with aclosing(resumed(self._transport, {"job_id": self._job_id}, self._place)) as messages:
                 async for _ in messages:
-                    self._streaming = True
                     self._news.set()
-        self._streaming = False
         self._news.set()

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -238,6 +238,14 @@ async def test_one_reader_too_many_is_told_to_come_later(serve, jobs) -> None:
             if third.answer.status == 200:
                 assert (await third.take(1))[0].event == "job.accepted"
                 return
+
+
+async def test_a_crowd_at_the_door_does_not_slip_through(serve) -> None:
+    api = await serve(stream=StreamSettings(readers=3))
+    async with AsyncExitStack() as opened:
+        crowd = [opened.enter_async_context(reading(api.base)) for _ in range(12)]
+        statuses = [stream.answer.status for stream in await asyncio.gather(*crowd)]
+        assert sorted(statuses) == [200] * 3 + [503] * 9
 
 
 async def test_many_readers_cost_one_reading(serve, jobs) -> None:
