@@ -8,7 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from pixivflow.api import wire
+from pixivflow.api.openapi_links import complete
 from pixivflow.api.ports import DEFAULT_PAGE, MAX_PAGE
+from pixivflow.api.protocol import protocol_paths
 
 _REF: Final = "#/components/schemas/{name}"
 _TYPES: Final = (
@@ -31,6 +33,8 @@ _TYPES: Final = (
 def document(version: str, extra_paths: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The whole document. `extra_paths` are the path items of neighbouring routes."""
     _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF)
+    paths = _paths()
+    complete(paths, _REF)
     return {
         "openapi": "3.1.0",
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
@@ -39,7 +43,7 @@ def document(version: str, extra_paths: Mapping[str, Any] | None = None) -> dict
             "version": version,
             "summary": "Workflow Protocol v1.1: submit a job, watch it, read its events.",
         },
-        "paths": {**_paths(), **(extra_paths or {})},
+        "paths": {**paths, **protocol_paths(), **(extra_paths or {})},
         "components": {
             "schemas": schemas,
             "securitySchemes": {"manual": {"type": "http", "scheme": "bearer"}},
@@ -57,7 +61,6 @@ def _paths() -> dict[str, Any]:
                 {202: "JobEnvelope", 200: "JobEnvelope"},
                 failures=(400, 404, 409, 413, 503),
                 body="Task",
-                links=True,
             ),
             "get": _operation(
                 "listJobs",
@@ -148,13 +151,8 @@ def _operation(
     failures: tuple[int, ...] = (),
     body: str | None = None,
     parameters: list[dict[str, Any]] | None = None,
-    links: bool = False,
 ) -> dict[str, Any]:
     responses: dict[str, Any] = {str(status): _answer("Success", name) for status, name in answers.items()}
-    if links:
-        link = {"operationId": "getJob", "parameters": {"job_id": "$response.body#/job/job_id"}}
-        for answer in responses.values():
-            answer["links"] = {"job": link}
     for status in sorted({*failures, 500, 503}):
         responses[str(status)] = _answer("Failure", "ErrorEnvelope")
     responses["401"] = _answer("Missing or wrong token", "Refusal")
@@ -191,11 +189,27 @@ def _stream() -> dict[str, Any]:
     )
     stream = {
         "description": "Server-Sent Events; the data of each is an Event, its name the type, its id the event_id",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"schema": _SERVER_SENT}},
     }
     ended = {"description": "The job has ended and nothing follows"}
     operation["responses"] = {"200": stream, "204": ended, **operation["responses"]}
     return operation
+
+
+_SERVER_SENT: Final = {
+    "description": "One Server-Sent Event after another; this is one of them.",
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "retry": {"type": "integer"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": _REF.format(name="Event")},
+        },
+    },
+}
 
 
 def _open(ident: str, summary: str, name: str, *failures: int) -> dict[str, Any]:

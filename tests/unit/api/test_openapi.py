@@ -50,7 +50,7 @@ def test_the_enumerations_are_the_domain_s() -> None:
 
 def test_every_operation_has_its_own_id_and_every_reference_leads_somewhere() -> None:
     idents = [operation["operationId"] for operation in operations()]
-    assert len(idents) == len(set(idents)) == 12
+    assert len(idents) == len(set(idents)) == 15
     for ref in refs(DOCUMENT):
         assert ref.removeprefix("#/components/schemas/") in DOCUMENT["components"]["schemas"]
 
@@ -128,3 +128,35 @@ def test_the_description_and_the_parser_agree(body: dict[str, Any]) -> None:
 @pytest.mark.parametrize("body", [{}, {"protocol_version": "2"}, []])
 def test_the_description_refuses_what_the_parser_refuses(body: object) -> None:
     assert not jsonschema.Draft202012Validator(task_schema()).is_valid(body)
+
+
+def test_an_operation_that_makes_a_job_leads_to_what_can_be_done_with_it() -> None:
+    by_ident = {operation["operationId"]: operation for operation in operations()}
+    for ident, status in (("submitJob", "202"), ("submitJob", "200"), ("listJobs", "200"), ("listEvents", "200")):
+        links = by_ident[ident]["responses"][status]["links"]
+        assert links
+        for link in links.values():
+            target = by_ident[link["operationId"]]
+            known = {f"{one['in']}.{one['name']}" for one in target.get("parameters", ())} | {"path.job_id"}
+            assert set(link["parameters"]) <= known
+
+
+def test_every_example_is_what_its_schema_says() -> None:
+    seen = 0
+    for operation in operations():
+        contents = [part.get("content", {}) for part in operation["responses"].values()]
+        contents.append(operation.get("requestBody", {}).get("content", {}))
+        for content in contents:
+            for media in content.values():
+                for example in media.get("examples", {}).values():
+                    schema = {**media["schema"], "components": DOCUMENT["components"]}
+                    jsonschema.Draft202012Validator(schema).validate(example["value"])
+                    seen += 1
+    assert seen >= 15
+
+
+def test_the_callback_is_an_event_with_a_key() -> None:
+    (callback,) = DOCUMENT["paths"]["/jobs"]["post"]["callbacks"]["event"].values()
+    body = callback["post"]["requestBody"]["content"]["application/json"]
+    assert body["schema"] == {"$ref": "#/components/schemas/Event"}
+    assert {one["name"] for one in callback["post"]["parameters"]} == {"X-PixivFlow-Delivery", "X-Idempotency-Key"}
