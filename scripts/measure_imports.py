@@ -17,6 +17,7 @@ RUNS = 15
 MODULES = {
     "aiohttp": "aiohttp",
     "apsw": "apsw",
+    "cronsim": "cronsim",
     "httptools": "httptools",
     "litestar": "litestar",
     "msgspec": "msgspec",
