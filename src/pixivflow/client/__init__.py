@@ -26,6 +26,7 @@ from pixivflow.client.errors import (
 )
 from pixivflow.client.model import (
     Acked,
+    Asset,
     Candidate,
     Capabilities,
     Event,
@@ -33,6 +34,8 @@ from pixivflow.client.model import (
     Job,
     JobError,
     JobType,
+    Locator,
+    MatchedTag,
     Order,
     Progress,
     Reject,
@@ -47,6 +50,7 @@ __all__ = [
     "NEVER",
     "Acked",
     "ApiError",
+    "Asset",
     "AsyncClient",
     "BadAnswer",
     "Candidate",
@@ -63,6 +67,8 @@ __all__ = [
     "JobError",
     "JobRef",
     "JobType",
+    "Locator",
+    "MatchedTag",
     "NotFound",
     "Order",
     "Progress",

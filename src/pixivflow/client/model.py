@@ -22,6 +22,41 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchedTag:
+    """A tag by which a work was found, where it comes from, and how much it counts (0 to 1)."""
+
+    tag: str
+    source: str = "unknown"
+    weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """Where a file is. `kind` is `url`, `path` (relative to the server's library) or `inline`."""
+
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file of a work. `hash` is `sha256:` and hexadecimal digits, `bytes` its size, the sides in pixels."""
+
+    asset_id: str
+    type: str = "image"
+    role: str = "primary"
+    source: str = "unknown"
+    quality: str = "unknown"
+    locator: Locator | None = None
+    mime: str | None = None
+    bytes: int | None = None
+    hash: str | None = None
+    width: int | None = None
+    height: int | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A work that reached its end."""
 
@@ -31,6 +66,9 @@ class Candidate:
     platform: str = "pixiv"
     url: str | None = None
     title: str | None = None
+    tags: tuple[MatchedTag, ...] = ()
+    assets: tuple[Asset, ...] = ()
+    metadata: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import pixivflow.client
-from pixivflow.client import AsyncClient, BadAnswer, Client, Event, Job, Order, Submitted
+from pixivflow.client import AsyncClient, BadAnswer, Client, Event, Job, Locator, MatchedTag, Order, Submitted
 from pixivflow.client.model import task
 from pixivflow.client.reading import event_of, job_path, read_as
 from pixivflow.domain.task import Task, parse_task
@@ -53,6 +53,35 @@ def test_null_is_absent_and_unknown_is_kept() -> None:
     assert (job.status, job.progress, job.result, job.ended) == ("paused", None, None, False)
     assert job.raw == body
     assert "novelty" not in repr(job)
+
+
+def test_a_candidate_comes_with_its_tags_and_files() -> None:
+    asset = {
+        "asset_id": "illustration-7-page-0",
+        "type": "image",
+        "role": "primary",
+        "source": "pixiv",
+        "quality": "custom",
+        "mime": "image/png",
+        "bytes": 2838,
+        "hash": "sha256:00",
+        "width": 60,
+        "height": 80,
+        "locator": {"kind": "path", "value": "illustrations/7.png"},
+        "metadata": {"part": "page", "number": 0},
+    }
+    found = {
+        "candidate_id": "7",
+        "work_id": "7",
+        "tags": [{"tag": "cat", "source": "seed", "weight": 1}],
+        "assets": [asset],
+    }
+    job = read_as(Job, {**SMALLEST, "status": "succeeded", "result": {"candidates": [found], "scanned": 3}})
+    assert job.result is not None
+    (candidate,) = job.result.candidates
+    assert candidate.tags == (MatchedTag("cat", "seed", 1.0),)
+    assert candidate.assets[0].locator == Locator("path", "illustrations/7.png")
+    assert (candidate.assets[0].bytes, candidate.assets[0].metadata) == (2838, {"part": "page", "number": 0})
 
 
 @pytest.mark.parametrize("status", ["succeeded", "failed", "cancelled", "expired"])
