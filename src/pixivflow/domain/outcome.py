@@ -18,6 +18,9 @@ from pixivflow.domain.template import canonical_uuid
 MANUAL: Final = "manual"
 """The trigger of a job that somebody asked for."""
 
+TOLD: Final = frozenset({JobState.FAILED, JobState.EXPIRED})
+"""The ends of a job that are told of."""
+
 _MAX_TEXT: Final = 200
 _NOTHING: Final = frozenset({CellState.NO_CANDIDATE, CellState.DUPLICATE})
 _TEXTS: Final[Mapping[CellState, str]] = {
@@ -39,7 +42,7 @@ def outcome_body(job: JobRecord, cell: CellRecord) -> dict[str, Any] | None:
     our internal reason, as on the older status route; `reason` is for people. `skipped` counts works by why they were
     not taken, and is left out like `scanned` when nothing was looked at.
     """
-    if job.state not in (JobState.FAILED, JobState.EXPIRED) or cell.state not in _TEXTS:
+    if job.state not in TOLD or cell.state not in _TEXTS:
         return None
     body: dict[str, Any] = {
         "request_id": canonical_uuid(job.key) or job.key or "",

@@ -9,7 +9,7 @@ from typing import Any
 from pixivflow.domain.event import EventKind
 from pixivflow.domain.job import TERMINAL, JobRecord, JobState, Signal, Stay, decide
 from pixivflow.domain.reason import Reason
-from pixivflow.ledger import attempts, callbacks, events
+from pixivflow.ledger import attempts, callbacks, events, outcomes
 from pixivflow.ledger.ports import Tx
 from pixivflow.ledger.rows import dump, load, read_job
 
@@ -118,7 +118,8 @@ def apply(tx: Tx, job_id: str, signal: Signal, *, reason: Reason | None = None, 
 
     Ending a job closes what is still open in it with the same reason, cancels what waits to be sent, records the one
     terminal event, and stops the attempt that works for it; the attempt's place is freed when the work has stopped.
-    What a job with a callback address has become is queued for that address.
+    What a job with a callback address has become is queued for that address, and an order that came to nothing is told
+    to the consumer of its route.
     """
     row = tx.one("jobs_state", {"id": job_id})
     if row is None:
@@ -149,9 +150,12 @@ def apply(tx: Tx, job_id: str, signal: Signal, *, reason: Reason | None = None, 
     )
     events.append(tx, job_id, decision.emits)
     # The row at hand says whether anybody waits to be told: for most jobs nobody does, and nothing more is asked.
-    moved = get(tx, job_id) if row["callback_url"] is not None else None
+    heard = outcomes.heard_of(decision.to, job_type=row["type"], trigger=row["trigger_source"])
+    moved = get(tx, job_id) if heard or row["callback_url"] is not None else None
     if moved is not None:
         callbacks.intend(tx, moved, decision.emits)
+        if heard:
+            outcomes.intend(tx, moved, snapshot(tx, job_id))
     if ends:
         attempts.stop_of_job(tx, job_id)
     tx.signals.moved(tx, job_id)

@@ -1,2 +1,2 @@
 -- What a transition needs to know.
-SELECT id, state, phase, account, started_at, callback_url FROM jobs WHERE id = :id
+SELECT id, type, state, phase, account, trigger_source, started_at, callback_url FROM jobs WHERE id = :id
