@@ -23,7 +23,7 @@ RUN := "$$VENV/bin/python"
 GENERATE := for program in scripts/gen_*.py; do $(RUN) "$$program" || exit 1; done
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench faults peers serve docs clean
+.PHONY: help demo test lint format bench faults fuzz peers serve docs clean
 
 help:  ## show this list
 	@echo "make TARGET [VENV=.venv] [PYTHON=python3.12] [ARGS=...]"
@@ -55,6 +55,10 @@ bench:  ## measure, and print one JSON document (progress goes to stderr)
 faults:  ## run the fault tests; SCALE=10 tries ten times as many points
 	@$(ENSURE) full
 	@$(RUN) -m pytest tests/faults --scale "$$SCALE" $(ARGS)
+
+fuzz:  ## send 20,000 requests made from the OpenAPI document to a live server; SCALE=2 sends twice as many
+	@$(ENSURE) full
+	@$(RUN) -m pytest tests/acceptance/test_schemathesis.py --scale "$$((40 * SCALE))" $(ARGS)
 
 peers:  ## let stock gallery-dl and pixivpy3 download from the sandbox (installs them apart)
 	@$(ENSURE) full

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = {"runtime": "", "full": "[test,lint,tls]"}
+EXTRAS = {"runtime": "", "full": "[test,lint,tls,fuzz]"}
 RANK = {"runtime": 0, "full": 1}
 STAMP = ".pixivflow-stamp.json"
 
