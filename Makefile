@@ -11,10 +11,12 @@ PYTHON ?=
 CONFIG ?=
 # `make test ARGS='tests/unit -k job'`: more arguments for pytest, ruff's targets or the bench
 ARGS ?=
+# How many tests run at once: a number, auto, or 0 for one after another in one process
+PARALLEL ?= auto
 # `make faults SCALE=10`: how many times more points the fault tests try
 SCALE ?= 1
 
-export VENV PYTHON CONFIG SCALE
+export VENV PYTHON CONFIG SCALE PARALLEL
 # What a shell may carry over from another project would otherwise decide what our interpreter imports.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
@@ -37,7 +39,7 @@ demo:  ## install and run the whole main job against the built-in sandbox; ends 
 
 test:  ## run the whole test suite, except the comparison with other downloaders
 	@$(ENSURE) full
-	@$(RUN) -m pytest -m "not peers" $(ARGS)
+	@$(RUN) -m pytest -m "not peers" -n "$$PARALLEL" --dist worksteal $(ARGS)
 
 lint:  ## check style, types, room borders, and the promises of the files themselves
 	@$(ENSURE) full
