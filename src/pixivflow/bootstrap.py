@@ -16,8 +16,10 @@ from typing import Any
 from pydantic import SecretStr
 
 from pixivflow._version import __version__
-from pixivflow.api.app import create_app
+from pixivflow.api.app import Application, create_app
 from pixivflow.api.auth import Tokens, UnsafeBind, check_bind
+from pixivflow.api.internal import InternalPorts
+from pixivflow.api.ports import Drained
 from pixivflow.api.server import CannotListen, HttpServer, PortInUse
 from pixivflow.collect.collector import Collector
 from pixivflow.collect.memory import MemoryArchive
@@ -34,6 +36,8 @@ from pixivflow.domain.task import CANDIDATE_SEARCH
 from pixivflow.engine.admission import DEFAULT_ACCOUNT
 from pixivflow.engine.clock import Clock, SystemClock
 from pixivflow.engine.dispatch import InlineDispatch
+from pixivflow.engine.legacy import LegacyOrders
+from pixivflow.engine.occurrences import Occurrences
 from pixivflow.engine.runner import Limits, Runner
 from pixivflow.engine.service import Service
 from pixivflow.engine.snapshot import freeze
@@ -42,6 +46,7 @@ from pixivflow.ledger import attempts, jobs, sweep
 from pixivflow.ledger.callbacks import CALLBACK_KIND
 from pixivflow.ledger.errors import LedgerError, LedgerInUse
 from pixivflow.ledger.outbox_port import Backoff, LedgerOutbox
+from pixivflow.ledger.outcomes import OUTCOME_KIND
 from pixivflow.ledger.ports import Tx
 from pixivflow.ledger.sqlite import SqliteLedger
 from pixivflow.ledger.state import LedgerAccountStore
@@ -56,6 +61,7 @@ from pixivflow.wiring import (
     ConfigCatalog,
     StartupError,
     build_callbacks,
+    build_outcomes,
     build_routes,
     build_source,
     collect_settings,
@@ -76,6 +82,8 @@ class Stack:
         self.clock = clock
         self.catalog = ConfigCatalog(config, lambda: jst_day(clock))
         self.service = Service(ledger, lambda: self.catalog, version=__version__, news=dispatch)
+        self.orders = LegacyOrders(self.service, ledger, lambda: self.catalog)
+        self.clocks = Occurrences(ledger, lambda: self.catalog, clock, draining=lambda: self.service.draining)
         self.library = Library(config.library_dir)
         self.archive = LedgerArchive(ledger)
         account = config.pixiv.account.strip() or DEFAULT_ACCOUNT
@@ -83,6 +91,7 @@ class Stack:
         self.collector = Collector(self.source, self.library, self.archive, collect_settings(config), clock)
         self.routes: dict[str, Route] = build_routes(config, now_ms=clock.now_ms)
         self.callbacks = build_callbacks(config, now_ms=clock.now_ms)
+        self.outcomes = build_outcomes(lambda: self.config, now_ms=clock.now_ms)
         self.cleaner = CacheCleaner(self.library, LedgerCacheRecords(ledger))
         self._cleaning: set[asyncio.Task[int]] = set()
         self.worker = self._worker()
@@ -149,7 +158,18 @@ class Stack:
         for route in self.routes.values():
             await route.aclose()
         await self.callbacks.aclose()
+        await self.outcomes.aclose()
         await self.ledger.aclose()
+
+    def app(self, tokens: Tokens) -> Application:
+        """Everything that is served on the port."""
+        internal = InternalPorts(self.orders, self.clocks, self.drain)
+        return create_app(self.service, tokens, now_ms=self.clock.now_ms, internal=internal)
+
+    async def drain(self) -> Drained:
+        """Send every row that is due."""
+        done = await self.worker.drain()
+        return Drained(done.processed, done.done, done.retried, done.dead)
 
     async def order(self, target: Target, *, trigger: str = "cli", plan_id: str = "cli") -> JobRecord:
         """Admit a job for a target that no plan has to know."""
@@ -214,7 +234,7 @@ class Stack:
         delivery = self.config.delivery
 
         def backoff(row: OutboxRow) -> Backoff:
-            callback = row.kind == CALLBACK_KIND
+            callback = row.kind in (CALLBACK_KIND, OUTCOME_KIND)
             base_ms = delivery.callback_retry_base_ms if callback else delivery.outbox_retry_base_ms
             return Backoff(base_ms, delivery.outbox_retry_max_ms)
 
@@ -231,7 +251,7 @@ class Stack:
             clock=self.clock,
             random=random.random,
             wake=self.dispatch.outbox_wake,
-            senders={CALLBACK_KIND: self.callbacks},
+            senders={CALLBACK_KIND: self.callbacks, OUTCOME_KIND: self.outcomes},
             settings=WorkerSettings(patience=Patience(send_s=delivery.request_timeout_ms / 1000 + 30)),
         )
 
@@ -328,7 +348,7 @@ async def serve(
     except BaseException:
         server.release()
         raise
-    server.app = create_app(stack.service, tokens, now_ms=stack.clock.now_ms)
+    server.app = stack.app(tokens)
     try:
         await stack.start()
         await server.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from pixivflow.collect.names import Organisation
@@ -14,13 +14,16 @@ from pixivflow.config import Config
 from pixivflow.config.convert import to_domain_target
 from pixivflow.config.delivery import Ack, Capabilities
 from pixivflow.config.delivery import HttpMultipartRoute as MultipartConfig
+from pixivflow.config.targets import TargetConfig
 from pixivflow.delivery.answer import AckPaths
 from pixivflow.delivery.callback import CallbackSender, CallbackSettings
 from pixivflow.delivery.egress import EgressPolicy, url_fault
 from pixivflow.delivery.limits import Limits
 from pixivflow.delivery.multipart import HttpMultipartRoute, MultipartSettings
+from pixivflow.delivery.outcome import OutcomePlace, OutcomeSender
 from pixivflow.delivery.ports import Route
-from pixivflow.engine.catalog import Budgets, Entry, PlanView
+from pixivflow.domain.recovery import SoftLimits
+from pixivflow.engine.catalog import Budgets, ClockSettings, Entry, PlanView
 from pixivflow.engine.clock import Clock
 from pixivflow.library.layout import JST, Layout
 from pixivflow.sources.pixiv.config import (
@@ -67,24 +70,43 @@ class ConfigCatalog:
         config = self.config
         return Budgets(config.queued_timeout_ms, config.stall_timeout_ms, config.default_deadline_ms)
 
+    @property
+    def clock(self) -> ClockSettings:
+        """Who keeps the plans' times."""
+        runtime = self.config.scheduler_runtime
+        return ClockSettings(runtime.mode, timedelta(minutes=runtime.trigger.grace_minutes))
+
     def plans(self) -> Sequence[PlanView]:
         """Plans that may run."""
         today = self.today()
-        scan = self.config.download.candidate_scan_limit
         return [
             PlanView(
                 plan.id,
-                [
-                    Entry(
-                        to_domain_target(target, today=today, default_scan_limit=scan),
-                        self.config.wired_for_manual(target),
-                    )
-                    for target in plan.targets
-                ],
+                [self._entry(target, today) for target in plan.targets],
                 plan.timeout_ms,
+                plan.cron,
+                plan.timezone,
             )
             for plan in self.config.enabled_plans()
         ]
+
+    def _entry(self, target: TargetConfig, today: date) -> Entry:
+        policy = target.no_match_policy
+        names = self.config.routes_of(target)
+        route = self.config.route(names[0]) if names else None
+        return Entry(
+            to_domain_target(target, today=today, default_scan_limit=self.config.download.candidate_scan_limit),
+            self.config.wired_for_manual(target),
+            # Whoever asks for a recovery waits to hear of it where planned runs are told of.
+            None if route is not None and route.schedule_outcome_url else "schedule_outcome_not_configured",
+            SoftLimits(
+                scan=target.candidate_scan_limit,
+                lookback_days=policy.lookback_days if policy is not None else None,
+                language_candidates=target.language_candidate_limit
+                if "language_candidate_limit" in target.model_fields_set
+                else None,
+            ),
+        )
 
     def callback_fault(self, url: str) -> str | None:
         """Why events must not be sent to an address."""
@@ -171,6 +193,19 @@ def build_callbacks(config: Config, *, now_ms: Callable[[], int]) -> CallbackSen
         signing_keys=given.signing_keys,
     )
     return CallbackSender(settings, now_ms=now_ms)
+
+
+def build_outcomes(config: Callable[[], Config], *, now_ms: Callable[[], int]) -> OutcomeSender:
+    """The sender of outcomes, which reads the address and headers of a route when it sends. The caller closes it."""
+
+    def place(name: str) -> OutcomePlace | None:
+        route = config().route(name)
+        url = (route.refetch_outcome_url or "").strip() if route is not None else ""
+        if route is None or not url:
+            return None
+        return OutcomePlace(url, {key: value.get_secret_value() for key, value in route.headers.items()})
+
+    return OutcomeSender(place, now_ms=now_ms)
 
 
 def multipart_settings(route: MultipartConfig, *, timeout_ms: int) -> MultipartSettings:

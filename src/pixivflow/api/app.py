@@ -18,6 +18,8 @@ from pixivflow.api.auth import Guard, Tokens
 from pixivflow.api.errors import error_body
 from pixivflow.api.exchange import MAX_BODY, Receive, Scope, Send, encode
 from pixivflow.api.health import health_routes
+from pixivflow.api.internal import InternalPorts, InternalSurface
+from pixivflow.api.older_paths import internal_paths
 from pixivflow.api.openapi import document
 from pixivflow.api.ports import JobService
 from pixivflow.api.protocol import protocol_routes
@@ -42,6 +44,7 @@ def create_app(
     jobs_enabled: bool = True,
     max_body: int = MAX_BODY,
     stream: StreamSettings | None = None,
+    internal: InternalPorts | None = None,
     routes: Sequence[ControllerRouterHandler] = (),
     extra_paths: Mapping[str, Any] | None = None,
 ) -> Application:
@@ -55,6 +58,7 @@ def create_app(
         jobs_enabled: False when this process does not serve jobs; the routes then say so with 503.
         max_body: bytes of a request body.
         stream: bounds of the event stream.
+        internal: what stands behind `/internal`; None leaves its routes out.
         routes: Litestar handlers of neighbouring rooms; failures in them get the same envelope.
         extra_paths: their OpenAPI path items.
     """
@@ -67,6 +71,10 @@ def create_app(
         max_body=max_body,
         stream=stream,
     )
+    older = None
+    if internal is not None:
+        older = InternalSurface(internal, tokens, now_ms=now_ms, new_id=new_id, max_body=max_body)
+        extra_paths = {**internal_paths(), **(extra_paths or {})}
     neighbours = Litestar(
         [*health_routes(service), *protocol_routes(), _description(extra_paths), *routes],
         exception_handlers={HTTPException: _refused, Exception: _unexpected},
@@ -74,23 +82,26 @@ def create_app(
         logging_config=None,
         request_max_body_size=max_body,
     )
-    return Application(surface, neighbours)
+    return Application(surface, neighbours, older)
 
 
 class Application:
-    """The job surface first, the framework for everything else.
+    """The job surface first, then the routes under `/internal`, and the framework for everything else.
 
     In front of the framework, not inside it: an encoded slash in a job id is seen only in the path as it was sent, and
     the way through the framework costs as much again as the job surface itself.
     """
 
-    def __init__(self, surface: JobSurface, neighbours: Litestar) -> None:
+    def __init__(self, surface: JobSurface, neighbours: Litestar, older: InternalSurface | None = None) -> None:
         self._surface = surface
         self._neighbours = neighbours
+        self._older = older
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._surface.owns(scope):
             await self._surface(scope, receive, send)
+        elif scope["type"] == "http" and self._older is not None and self._older.owns(scope):
+            await self._older(scope, receive, send)
         else:
             await self._neighbours(scope, receive, send)  # type: ignore[arg-type]
 

@@ -46,7 +46,10 @@ def document(version: str, extra_paths: Mapping[str, Any] | None = None) -> dict
         "paths": {**paths, **protocol_paths(), **(extra_paths or {})},
         "components": {
             "schemas": schemas,
-            "securitySchemes": {"manual": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "manual": {"type": "http", "scheme": "bearer"},
+                "trigger": {"type": "http", "scheme": "bearer"},
+            },
         },
     }
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol
 
 from pixivflow.domain.event import EventRecord
 from pixivflow.domain.job import JobRecord, JobState
 from pixivflow.domain.reason import Code
+from pixivflow.domain.recovery import RetryMode
 from pixivflow.domain.task import Task
 
 DEFAULT_PAGE = 100
@@ -225,3 +227,118 @@ class JobService(Protocol):
     def health(self) -> Health:
         """The state of the process, known without waiting."""
         ...
+
+
+class Disposition(StrEnum):
+    """What became of a request on the older routes."""
+
+    ACCEPTED = "accepted"
+    QUEUED = "queued"  # durable, and waiting for its account
+    ALREADY_COMPLETED = "already_completed"
+
+
+class Knock(StrEnum):
+    """What became of a clock's knock."""
+
+    ACCEPTED = "accepted"
+    ALREADY_RUNNING = "already_running"
+    ALREADY_COMPLETED = "already_completed"
+    REJECTED = "rejected"  # nothing was stored; trying again makes sense
+
+
+class NotOrdered(StrEnum):
+    """Why a request on the older routes was not admitted."""
+
+    UNKNOWN_TARGET = "unknown_target"
+    AMBIGUOUS_TARGET = "ambiguous_target"  # several plans have it, or the key is used for other work
+    FAILED = "failed"  # the target is not wired for it, or something broke
+    UNAVAILABLE = "unavailable"  # not now
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The job that answers a request. `mode` is how a recovery looks; a repeated request gets the first one's."""
+
+    job: JobRecord
+    disposition: Disposition
+    mode: RetryMode = RetryMode.NORMAL
+
+
+class Orders(Protocol):
+    """Requests by target and UUID, from the time before the Job API. The jobs are the same."""
+
+    async def refetch(self, target_id: str, request_id: str, correlation_id: str | None) -> Ordered | NotOrdered:
+        """Admit a request for a target as configured, or answer the job of its id. Durable when it returns."""
+        ...
+
+    async def find_refetch(self, target_id: str, request_id: str) -> JobRecord | None:
+        """The job of a request, however it was submitted, if it is about the target."""
+        ...
+
+    async def recover(
+        self, target_id: str, request_id: str, mode: RetryMode, correlation_id: str | None
+    ) -> Ordered | NotOrdered:
+        """Make up for a missed run of a target, or answer the recovery of that id. Durable when it returns."""
+        ...
+
+    async def find_recovery(self, target_id: str, request_id: str) -> JobRecord | None:
+        """The recovery of a request, if it is about the target."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleState:
+    """A plan with a clock. `occurrence` is the id of the job a knock would mean now, None when it would mean none."""
+
+    id: str
+    mode: str
+    occurrence: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Triggered:
+    """What a knock came to. `job` is None only when it was rejected."""
+
+    occurrence: str
+    knock: Knock
+    job: JobRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotTriggered:
+    """Why a knock means no occurrence.
+
+    Attributes:
+        status: 404 no such plan, 400 its cron line names no moment, 425 too early, 410 too late.
+        retry_after_s: when it will no longer be too early.
+    """
+
+    status: int
+    message: str
+    retry_after_s: int | None = None
+
+
+class Clocks(Protocol):
+    """Plans that are due, for clocks that knock from outside."""
+
+    def schedules(self) -> Sequence[ScheduleState]:
+        """Enabled plans with a clock, in the order of the configuration."""
+        ...
+
+    async def run(self, plan_id: str, label: str | None) -> Triggered | NotTriggered:
+        """Admit the occurrence that a knock means now, once. `label` says who knocked and decides nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What a drain of the outbox came to, in rows."""
+
+    processed: int
+    done: int
+    retried: int
+    dead: int
+
+
+Drain = Callable[[], Awaitable[Drained]]
+"""Send every row that is due; returns when none is."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Protocol
 
+from pixivflow.domain.recovery import SoftLimits
 from pixivflow.domain.target import Target
 
 
@@ -15,19 +17,43 @@ class Entry:
 
     Attributes:
         fault: why an order for this target could not be answered (a reason name), None when it can.
+        recovery_fault: the same for a recovery by hand.
+        limits: the limits on effort the target sets itself, which a relaxed recovery widens.
     """
 
     target: Target
     fault: str | None = None
+    recovery_fault: str | None = None
+    limits: SoftLimits = field(default_factory=SoftLimits)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A plan that may run. `timeout_ms` is the time one run may take."""
+    """A plan that may run.
+
+    Attributes:
+        timeout_ms: the time one run may take.
+        cron: when it is due; None for a plan without a clock.
+        timezone: the zone in which `cron` is read.
+    """
 
     id: str
     entries: Sequence[Entry]
     timeout_ms: int
+    cron: str | None = None
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSettings:
+    """Who keeps the plans' times: `internal` for this process, `external` for somebody who knocks.
+
+    Attributes:
+        grace: how long after its time an occurrence may still be asked for.
+    """
+
+    mode: str = "internal"
+    grace: timedelta = timedelta(minutes=90)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +81,11 @@ class Catalog(Protocol):
     @property
     def budgets(self) -> Budgets:
         """The liveness budgets."""
+        ...
+
+    @property
+    def clock(self) -> ClockSettings:
+        """Who keeps the plans' times."""
         ...
 
     def plans(self) -> Sequence[PlanView]:
