@@ -1,7 +1,8 @@
 """Run every static check and say at the end which ones failed.
 
-    python scripts/lint.py [NAME ...]     names choose checks: ruff, format, types, rooms, files, sql, pins, gen_states, ...
+    python scripts/lint.py [NAME ...]
 
+Names choose checks: ruff, format, types, rooms, files, sql, pins, and every scripts/gen_*.py by its name.
 All checks run even when one fails: one run tells everything.
 """
 
