@@ -106,6 +106,38 @@ class Progress(Struct):
     message: str | UnsetType = UNSET
 
 
+class MatchedTag(Struct):
+    """A tag of a work, and what it had to do with the work being found. `weight` counts only for matched ones."""
+
+    tag: str
+    source: Literal["seed", "related", "autocomplete", "tagged", "unknown"]
+    weight: Annotated[float, Meta(ge=0, le=1)] | UnsetType = UNSET
+
+
+class Locator(Struct):
+    """Where a file is: `path` is relative to the library, with forward slashes."""
+
+    kind: Literal["url", "path", "inline"]
+    value: str
+
+
+class Asset(Struct):
+    """One verified file of a work, as it was when the work became ready."""
+
+    asset_id: str
+    type: Literal["image", "novel", "metadata", "cover"]
+    role: Literal["primary", "cover", "preview"]
+    source: Literal["pixiv", "author", "generated", "unknown"]
+    quality: Literal["default", "custom", "unknown"]
+    locator: Locator
+    mime: str | UnsetType = UNSET
+    bytes: Count | UnsetType = UNSET
+    hash: Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")] | UnsetType = UNSET
+    width: Count | UnsetType = UNSET
+    height: Count | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
 class Candidate(Struct):
     """A work that reached its end."""
 
@@ -115,6 +147,9 @@ class Candidate(Struct):
     work_type: Literal["illustration", "novel", "unknown"]
     url: str
     title: str | UnsetType = UNSET
+    tags: list[MatchedTag] | UnsetType = UNSET
+    assets: list[Asset] | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
 
 
 class Filtered(Struct):
@@ -129,6 +164,7 @@ class Incomplete(Struct):
 
     work_id: str
     reason: ErrorCode
+    message: str | UnsetType = UNSET
 
 
 class Result(Struct):
@@ -136,6 +172,7 @@ class Result(Struct):
 
     candidates: list[Candidate]
     scanned: Count
+    omitted: Annotated[int, Meta(ge=1, description="Candidates beyond the first hundred.")] | UnsetType = UNSET
     filtered: list[Filtered] | UnsetType = UNSET
     incomplete: list[Incomplete] | UnsetType = UNSET
 

@@ -92,7 +92,12 @@ def decide(state: JobState, signal: Signal) -> Move | Stay:
 
 @dataclass(frozen=True, slots=True)
 class PickRecord:
-    """A work chosen for a cell. The row is the work lock: a later attempt keeps it."""
+    """A work chosen for a cell. The row is the work lock: a later attempt keeps it.
+
+    Attributes:
+        described: what the consumer is told of the work (see domain.candidate) as JSON text, frozen when it became
+            ready; it is read only where a job is shown, and most who read a job do not show it.
+    """
 
     ref: WorkRef
     ordinal: int
@@ -100,6 +105,7 @@ class PickRecord:
     reason: Reason | None = None
     message: str | None = None
     title: str = ""
+    described: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,6 @@ class JobRecord:
     stage_message: str | None = None
     reason: str | None = None
     message: str | None = None
-    result: Mapping[str, Any] | None = None
     cells: tuple[CellRecord, ...] = ()
 
     @property

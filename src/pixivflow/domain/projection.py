@@ -7,7 +7,7 @@ for ever, however often it is asked for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote
@@ -15,18 +15,15 @@ from urllib.parse import quote
 from pixivflow.domain.cell import CLOSED, CellState
 from pixivflow.domain.event import TERMINAL_KINDS, WIRE_TYPE, EventRecord, event_id
 from pixivflow.domain.filters import protocol_reason
-from pixivflow.domain.job import CellRecord, JobRecord, JobState, PickRecord
+from pixivflow.domain.job import JobRecord, JobState
 from pixivflow.domain.reason import RETRYABLE, Code, code_of
-from pixivflow.domain.task import PLATFORM, PROTOCOL_VERSION
-from pixivflow.domain.work import WorkRef, WorkType
+from pixivflow.domain.result import ReasonNames, is_count, project_result, scanned, work_url
+from pixivflow.domain.task import PROTOCOL_VERSION
+
+__all__ = ["job_path", "project_error", "project_event", "project_job", "work_url"]
 
 _UNNAMED: Final = "other"
-_REACHED: Final = frozenset({CellState.SUBMITTED, CellState.STORED})
-_LEFT_BEHIND: Final = frozenset({CellState.FAILED})
 _DELIVERING: Final = frozenset({CellState.ARTIFACT_READY, CellState.DELIVERY_PENDING})
-_KNOWN_TYPES: Final = frozenset(WorkType)
-
-ReasonNames = Callable[[str], str]
 
 
 @lru_cache(maxsize=4096)
@@ -74,30 +71,6 @@ def project_job(record: JobRecord, now_ms: int, reason_names: ReasonNames = prot
     return job
 
 
-def project_result(record: JobRecord, reason_names: ReasonNames = protocol_reason) -> dict[str, Any]:
-    """The result of a job that succeeded.
-
-    `incomplete` is an addition to the protocol: works that were chosen and did not reach their end, so that a success
-    of one work never hides the failure of another.
-    """
-    picks = list(_picks(record))
-    candidates = [_candidate(pick) for pick in picks if pick.state in _REACHED]
-    result: dict[str, Any] = {"candidates": candidates, "scanned": _scanned(record, len(candidates))}
-    filtered = [{"work_id": work, "reason": str(reason_names(code))} for work, code in _named(record)]
-    if filtered:
-        result["filtered"] = filtered
-    incomplete = [
-        {"work_id": pick.ref.id, "reason": code_of(pick.reason).value} for pick in picks if pick.state in _LEFT_BEHIND
-    ]
-    if incomplete:
-        result["incomplete"] = incomplete
-    for name, value in (record.result or {}).items():
-        # The cells are the truth about works; what was stored beside them only adds to it.
-        if name not in result or not record.cells:
-            result[name] = value
-    return result
-
-
 def project_error(record: JobRecord, reason_names: ReasonNames = protocol_reason) -> dict[str, Any]:
     """Why a job ended without success. A job without a stored reason is an internal error, never one without an error.
 
@@ -111,7 +84,7 @@ def project_error(record: JobRecord, reason_names: ReasonNames = protocol_reason
     error["retryable"] = RETRYABLE[code]
     detail: dict[str, Any] = {"internal_code": reason} if reason else {}
     if code is Code.NO_CANDIDATE and any(cell.report for cell in record.cells):
-        detail["scanned"] = _scanned(record, 0)
+        detail["scanned"] = scanned(record.cells, 0)
         detail["filtered"] = _filtered_counts(record, reason_names)
     if detail:
         error["detail"] = detail
@@ -171,63 +144,11 @@ def _stage(record: JobRecord) -> str:
     return record.stage if record.stage and record.stage != "queued" else "searching"
 
 
-def _picks(record: JobRecord) -> Iterator[PickRecord]:
-    for cell in sorted(record.cells, key=_ordinal):
-        yield from sorted(cell.picks, key=lambda pick: pick.ordinal)
-
-
-def _ordinal(cell: CellRecord) -> int:
-    return cell.ordinal
-
-
-def _candidate(pick: PickRecord) -> dict[str, Any]:
-    kind = pick.ref.type
-    candidate: dict[str, Any] = {
-        "candidate_id": pick.ref.id,
-        "platform": PLATFORM,
-        "work_id": pick.ref.id,
-        "work_type": kind.value if kind in _KNOWN_TYPES else "unknown",
-        "url": work_url(pick.ref),
-    }
-    if pick.title:
-        candidate["title"] = pick.title
-    return candidate
-
-
-def work_url(ref: WorkRef) -> str:
-    """The page of a work on the site."""
-    ident = quote(ref.id, safe="")
-    if ref.type is WorkType.NOVEL:
-        return f"https://www.pixiv.net/novel/show.php?id={ident}"
-    return f"https://www.pixiv.net/artworks/{ident}"
-
-
-def _scanned(record: JobRecord, otherwise: int) -> int:
-    """Works read from the source before any filter; the fallback stands in for jobs without a report."""
-    counts = [cell.report["fetched"] for cell in record.cells if _is_count(cell.report.get("fetched"))]
-    return sum(counts) if counts else otherwise
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _named(record: JobRecord) -> Iterator[tuple[str, str]]:
-    """Works that were looked at and not taken. A later attempt meets the job's own works again; they were taken."""
-    own = {(pick.ref.type.value, pick.ref.id) for cell in record.cells for pick in cell.picks}
-    for cell in sorted(record.cells, key=_ordinal):
-        for entry in cell.report.get("named") or ():
-            if not isinstance(entry, Mapping) or (cell.work_type, str(entry.get("work_id"))) in own:
-                continue
-            if "work_id" in entry:
-                yield str(entry["work_id"]), str(entry.get("reason", _UNNAMED))
-
-
 def _filtered_counts(record: JobRecord, reason_names: ReasonNames) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for cell in record.cells:
         for entry in cell.report.get("reasons") or ():
-            if isinstance(entry, Mapping) and _is_count(entry.get("count")):
+            if isinstance(entry, Mapping) and is_count(entry.get("count")):
                 counts[str(reason_names(str(entry.get("code", _UNNAMED))))] += entry["count"]
     return dict(sorted(counts.items()))
 

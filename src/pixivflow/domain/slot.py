@@ -14,7 +14,7 @@ from typing import Final
 from pixivflow.domain.cell import CLOSED, CellState
 from pixivflow.domain.job import CellRecord, JobRecord, JobState
 
-REACHED: Final = frozenset({CellState.SUBMITTED, CellState.STORED, CellState.LISTED})
+REACHED: Final = frozenset({CellState.SUBMITTED, CellState.STORED})
 """Cells that came to what they were for."""
 
 
@@ -45,7 +45,6 @@ _CELL_WORDS: Final[Mapping[CellState, str]] = MappingProxyType(
     {
         **{state: state.value for state in CellState},
         CellState.STORED: CellState.SUBMITTED.value,
-        CellState.LISTED: CellState.SUBMITTED.value,
     }
 )
 _RECOVERY_WORDS: Final[Mapping[CellState, BusinessState]] = MappingProxyType(

@@ -16,6 +16,8 @@ from pixivflow.domain.target import MAX_SCAN, RetrievalView
 
 PROTOCOL_VERSION: Final = "1"
 CANDIDATE_SEARCH: Final = "candidate_search"
+COLLECTION: Final = "collection"
+"""A run of a plan's targets. Clocks make such jobs; this version takes no orders for them."""
 PLATFORM: Final = "pixiv"
 EXCLUDE_KINDS: Final = ("work", "candidate", "tag")
 

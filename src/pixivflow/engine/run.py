@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pixivflow.collect.ports import AttemptLost
 from pixivflow.delivery.intent import build_payload, context_of
+from pixivflow.domain.candidate import describe
 from pixivflow.domain.cell import CellState
 from pixivflow.domain.delivery import delivery_key
 from pixivflow.domain.job import CellRecord, JobRecord
@@ -93,7 +94,7 @@ class LedgerRun:
         if job is None:
             raise cells.Fenced("the job is gone")
         intents = [self._intent(job, work, assets, route) for route in self._target.routes]
-        cells.ready(tx, self._hold, work.ref, intents)
+        cells.ready(tx, self._hold, work.ref, intents, described=describe(work, self._target, assets))
 
     def _intent(self, job: JobRecord, work: Work, assets: Sequence[Asset], route: str) -> cells.Intent:
         context = context_of(job, execution_id=self._hold.attempt_id)

@@ -17,7 +17,7 @@ from pixivflow.domain.reason import Reason
 from pixivflow.domain.work import WorkRef
 from pixivflow.ledger import attempts, jobs
 from pixivflow.ledger.ports import Tx
-from pixivflow.ledger.rows import dump
+from pixivflow.ledger.rows import dump, write
 
 _EMPTY_END: Mapping[Reason, CellState] = {
     Reason.NO_CANDIDATE: CellState.NO_CANDIDATE,
@@ -108,9 +108,16 @@ def release(tx: Tx, hold: Hold, ref: WorkRef) -> None:
     tx.run("jobs_touch", {"id": hold.job_id, "now": tx.now})
 
 
-def ready(tx: Tx, hold: Hold, ref: WorkRef, intents: Sequence[Intent]) -> None:
-    """The work's files are complete: queue its deliveries, or call it stored, in the same commit."""
+def ready(
+    tx: Tx, hold: Hold, ref: WorkRef, intents: Sequence[Intent], *, described: Mapping[str, Any] | None = None
+) -> None:
+    """The work's files are complete: queue its deliveries, or call it stored, in the same commit.
+
+    `described` is what the job's consumer will be told of the work, whatever becomes of its files later.
+    """
     _fence(tx, hold.attempt_id)
+    if described is not None:
+        tx.run("picks_describe", {**_pick(hold.job_id, ref), "described": write(described)})
     for intent in intents:
         row = {
             "key": intent.key,

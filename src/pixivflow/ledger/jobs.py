@@ -102,11 +102,17 @@ def listing(
     limit: int = 100,
 ) -> tuple[tuple[JobRecord, ...], int | None]:
     """Jobs newest first, and the sequence number to continue below (None on the last page)."""
-    asked = {"before": before, "type": job_type, "limit": limit + 1}
-    if state is not None:
-        rows = tx.all("jobs_list_by_state", {**asked, "state": state, "correlation_id": correlation_id})
-    elif correlation_id is not None:
-        rows = tx.all("jobs_list_by_correlation", {**asked, "correlation_id": correlation_id})
+    asked = {"before": before, "limit": limit + 1}
+    if correlation_id is not None:
+        rows = tx.all(
+            "jobs_list_by_correlation", {**asked, "correlation_id": correlation_id, "state": state, "type": job_type}
+        )
+    elif state is not None and job_type is not None:
+        rows = tx.all("jobs_list_by_type_and_state", {**asked, "state": state, "type": job_type})
+    elif state is not None:
+        rows = tx.all("jobs_list_by_state", {**asked, "state": state})
+    elif job_type is not None:
+        rows = tx.all("jobs_list_by_type", {**asked, "type": job_type})
     else:
         rows = tx.all("jobs_list", asked)
     jobs = tuple(read_job(tx, row) for row in rows[:limit])

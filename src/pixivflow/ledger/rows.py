@@ -20,6 +20,11 @@ def dump(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+def write(value: Any) -> str:
+    """JSON with its members in the order they were given: what is stored to be shown."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def load(text: str | None) -> Any:
     """The value of stored JSON, None for nothing."""
     return None if text is None else json.loads(text)
@@ -39,6 +44,7 @@ def pick_of(row: Row) -> PickRecord:
         reason=_reason(row["reason"]),
         message=row["message"],
         title=row["title"],
+        described=row["described"],
     )
 
 

@@ -165,14 +165,6 @@ def test_without_a_report_the_works_themselves_were_looked_at() -> None:
     assert "filtered" not in result["result"]
 
 
-def test_a_stored_result_adds_to_what_the_cells_say_and_stands_in_for_missing_ones() -> None:
-    stored = {"candidates": [{"work_id": "9"}], "scanned": 4, "basis": "tag"}
-    cells = (cell(CellState.STORED, pick(1, CellState.STORED)),)
-    with_cells = project_job(ended(JobState.SUCCEEDED, cells=cells, result=stored), NOW)["result"]
-    assert ([one["work_id"] for one in with_cells["candidates"]], with_cells["basis"]) == (["1"], "tag")
-    assert project_job(ended(JobState.SUCCEEDED, cells=(), result=stored), NOW)["result"] == stored
-
-
 def test_finding_nothing_is_explained() -> None:
     funnel = Funnel(fetched=30)
     for number in range(3):

@@ -40,6 +40,9 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_to_collect ON jobs (account, seq) WHERE phase = 'collect';
 CREATE INDEX jobs_open ON jobs (deadline_at, seq) WHERE phase <> 'done';
 CREATE INDEX jobs_by_state ON jobs (state, seq);
+-- Two for the type: an order by number over one state, and over all.
+CREATE INDEX jobs_by_type ON jobs (type, seq);
+CREATE INDEX jobs_by_type_and_state ON jobs (type, state, seq);
 CREATE INDEX jobs_by_correlation ON jobs (correlation_id, seq) WHERE correlation_id IS NOT NULL;
 
 CREATE TABLE attempts (
@@ -90,6 +93,8 @@ CREATE TABLE picks (
                                        'duplicate', 'failed')),
   reason TEXT,
   message TEXT,
+  -- What the consumer is told of the work, frozen when it became ready; files may change, an ended job may not.
+  described TEXT,
   updated_at INTEGER NOT NULL,
   -- A work can be claimed by only one cell of a job.
   PRIMARY KEY (job_id, work_type, work_id),

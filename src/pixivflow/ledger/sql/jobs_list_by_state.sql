@@ -3,7 +3,5 @@
 SELECT j.*, (SELECT a.lease_until FROM attempts AS a WHERE a.job_id = j.id AND a.live = 1) AS lease_until
 FROM jobs AS j
 WHERE j.state = :state AND j.seq < coalesce(:before, 9223372036854775807)
-  AND (:type IS NULL OR j.type = :type)
-  AND (:correlation_id IS NULL OR j.correlation_id = :correlation_id)
 ORDER BY j.seq DESC
 LIMIT :limit
