@@ -2,9 +2,9 @@
 
     python scripts/bench.py [--runs N] [--only PART ...] [--keep]
 
-Parts: startup, collecting, accepts, due, memory. Nothing here fails for being slow: the aims stand beside the figures.
-Everything runs on loopback against the built-in sandbox; gallery-dl comes from the package registry, in an environment
-of its own.
+Parts: startup, collecting, accepts, due, memory, history. Nothing here fails for being slow: the aims stand beside the
+figures. Everything runs on loopback against the built-in sandbox; gallery-dl comes from the package registry, in an
+environment of its own.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from benchmarks import collecting, machine, serving, startup  # noqa: E402 - the folder is put on the path above
+from benchmarks import collecting, history, machine, serving, startup  # noqa: E402 - the folder is put on the path above
 
-PARTS = ("startup", "collecting", "accepts", "due", "memory")
+PARTS = ("startup", "collecting", "accepts", "due", "memory", "history")
 AIMS = {
     "collecting_50ms_gallery_dl_over_pixivflow": ">= 3",
     "collecting_50ms_pixivflow_over_bare_loop": "<= 1.5",
@@ -36,6 +36,7 @@ AIMS = {
     "list_and_detail_per_10_works": "<= 1.1",
     "accepts_per_second": ">= 4000 with p99 <= 30 ms",
     "due_to_started_ms": "p50 <= 5, p99 <= 25",
+    "history_worst_ratio": "<= 1.5 between 10,000 and 1,000,000 events",
 }
 
 
@@ -93,6 +94,7 @@ def _measure(folder: Path, wanted: set[str], runs: int) -> dict[str, Any]:
     part("accepts", lambda: serving.accepts(folder, environment, runs=runs, seconds=5, say=say))
     part("due", lambda: serving.due_to_started(folder, environment, jobs=100, say=say))
     part("memory", lambda: serving.memory(folder, environment, runs=runs, say=say))
+    part("history", lambda: history.measure(folder, say=say))
     return report
 
 
