@@ -9,7 +9,6 @@ from typing import Self
 from scene import API_TOKEN
 from yarl import URL
 
-from pixivflow.api.app import create_app
 from pixivflow.api.auth import Tokens
 from pixivflow.api.server import HttpServer
 from pixivflow.bootstrap import Stack
@@ -42,9 +41,7 @@ class LocalServer:
         loaded = load_config(self.config, env={})
         assert loaded.config is not None, loaded.problems
         stack = await Stack.open(loaded.config, purpose="a test", clock=self._clock)
-        http = HttpServer(
-            "127.0.0.1", self._port, create_app(stack.service, Tokens(API_TOKEN, None), now_ms=stack.clock.now_ms)
-        )
+        http = HttpServer("127.0.0.1", self._port, stack.app(Tokens(API_TOKEN, None)))
         self._stack, self._http = stack, http
         await stack.start()
         await http.start()
