@@ -19,7 +19,7 @@ from pixivflow.protocol.verify import Verdict, verify
 async def test_the_older_routes_pass_the_acceptance_list(tmp_path: Path) -> None:
     """Cases 48 and 170."""
     async with open_local(tmp_path, ["single"]) as place:
-        needs = frozenset({Need.SUBMIT, Need.LEGACY})
+        needs = frozenset({Need.READ, Need.SUBMIT, Need.LEGACY})
         plan = Plan(needs, target="pictures", tags=(place.subjects[0].tag,), timeout_s=30, poll_s=0.02)
         async with HttpProducer(place.server.url, scene.API_TOKEN) as producer:
             outcomes = await verify(
