@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
+from zoneinfo import ZoneInfo
 
 from pixivflow.collect.ports import AttemptLost
-from pixivflow.delivery.intent import build_payload, context_of
+from pixivflow.delivery.intent import JobContext, build_payload, context_of
 from pixivflow.domain.candidate import describe
 from pixivflow.domain.cell import CellState
 from pixivflow.domain.delivery import delivery_key
@@ -16,6 +17,7 @@ from pixivflow.domain.ranking import Funnel
 from pixivflow.domain.reason import Reason
 from pixivflow.domain.target import Target
 from pixivflow.domain.work import Asset, Work, WorkRef
+from pixivflow.engine.snapshot import occurrence_of
 from pixivflow.ledger import cells, jobs
 from pixivflow.ledger.ports import Ledger, Tx
 
@@ -93,14 +95,24 @@ class LedgerRun:
         job = jobs.get(tx, self._hold.job_id)
         if job is None:
             raise cells.Fenced("the job is gone")
-        intents = [self._intent(job, work, assets, route) for route in self._target.routes]
+        routes = self._target.routes
+        context = self._context(tx, job) if routes else None
+        intents = [self._intent(context, work, assets, route) for route in routes if context is not None]
         cells.ready(tx, self._hold, work.ref, intents, described=describe(work, self._target, assets))
 
-    def _intent(self, job: JobRecord, work: Work, assets: Sequence[Asset], route: str) -> cells.Intent:
-        context = context_of(job, execution_id=self._hold.attempt_id)
+    def _context(self, tx: Tx, job: JobRecord) -> JobContext:
+        moment = occurrence_of(jobs.snapshot(tx, job.id)) if job.key is None else None
+        if moment is None:
+            return context_of(job, execution_id=self._hold.attempt_id)
+        # A planned run carries the time it was due, in its plan's zone, however late it came to run.
+        return context_of(
+            job, occurrence_at=moment.at_ms, execution_id=self._hold.attempt_id, zone=ZoneInfo(moment.timezone)
+        )
+
+    def _intent(self, context: JobContext, work: Work, assets: Sequence[Asset], route: str) -> cells.Intent:
         return cells.Intent(
             route=route,
-            key=delivery_key(route, work.ref, job.id, self._target.id),
+            key=delivery_key(route, work.ref, context.job_id, self._target.id),
             payload=build_payload(work=work, assets=assets, job=context, target=self._target, route=route),
             storage=self._target.storage.value,
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -70,6 +72,29 @@ def thaw(stored: Mapping[str, Any]) -> Target:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptSnapshot(f"a stored target cannot be read: {error!r}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a planned job was due: epoch milliseconds, and the name of its plan's zone."""
+
+    at_ms: int
+    timezone: str
+
+
+def occurrence_of(snapshot: Mapping[str, Any]) -> Moment | None:
+    """The moment frozen with a planned job. None for a job that was asked for, and for what cannot be read."""
+    stored = snapshot.get("occurrence")
+    if not isinstance(stored, Mapping):
+        return None
+    at, zone = stored.get("at"), stored.get("timezone")
+    if not isinstance(at, int) or not isinstance(zone, str):
+        return None
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+    return Moment(at, zone)
 
 
 _PLAIN = (

@@ -65,6 +65,24 @@ async def test_an_occurrence_is_one_job_with_a_cell_for_each_target(open_whole: 
         assert snapshot["occurrence"] == {"at": 1_778_407_200_000, "timezone": "Asia/Tokyo"}
 
 
+async def test_a_planned_work_carries_the_time_it_was_due(open_whole: Open) -> None:
+    """In the zone of its plan, where it was another day, and although it ran later."""
+    fields = {"due": "{{occurrenceAt}}", "day": "{{slotDate}}", "why": "{{triggerSource}}", "slot": "{{slotId}}"}
+    targets = {"pictures": {"delivery": {"targets": ["main"], "fields": fields}}}
+    late = plan(cron="30 0 * * *", targetIds=["pictures"])
+    async with open_whole(found=True, plans=[late], targets=targets, at="2026-05-10T15:40:00") as whole:
+        assert (await knock(whole)).status == 202
+        job = await whole.stack.wait("daily@2026-05-11T0030")
+        assert job.state is JobState.SUCCEEDED
+        (item,) = whole.consumer.items
+        assert {name: item["fields"][name] for name in fields} == {
+            "due": ["2026-05-11T00:30:00+09:00"],
+            "day": ["2026-05-11"],
+            "why": ["schedule"],
+            "slot": ["daily@2026-05-11T0030"],
+        }
+
+
 async def test_many_clocks_at_once_make_one_job(open_whole: Open) -> None:
     """Case 185."""
     async with open_whole(started=False, plans=[plan()]) as whole:
