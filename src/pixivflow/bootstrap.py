@@ -11,16 +11,14 @@ import logging
 import random
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
 from pixivflow._version import __version__
-from pixivflow.api.app import Application, create_app
 from pixivflow.api.auth import Tokens, UnsafeBind, check_bind
 from pixivflow.api.internal import InternalPorts
 from pixivflow.api.ports import Drained
-from pixivflow.api.server import CannotListen, HttpServer, PortInUse
 from pixivflow.collect.collector import Collector
 from pixivflow.collect.memory import MemoryArchive
 from pixivflow.collect.outcome import Plan as DryRun
@@ -68,6 +66,11 @@ from pixivflow.wiring import (
     jst_day,
     library_folders,
 )
+
+if TYPE_CHECKING:
+    # The web framework costs half a second; only a process that serves pays it (see `Stack.app` and `serve`).
+    from pixivflow.api.app import Application
+    from pixivflow.api.server import HttpServer
 
 log = logging.getLogger(__name__)
 
@@ -149,6 +152,7 @@ class Stack:
         self.service.draining = True
         await self.sweeper.stop()
         cut = await self.dispatch.shut_down(grace_s)
+        await self.runner.closed()
         if cut:
             log.info("%d attempts were handed back; the next start goes on with them", cut)
         await self.worker.stop()
@@ -162,6 +166,8 @@ class Stack:
         await self.ledger.aclose()
 
     def app(self, tokens: Tokens) -> Application:
+        from pixivflow.api.app import create_app
+
         """Everything that is served on the port."""
         internal = InternalPorts(self.orders, self.clocks, self.drain)
         return create_app(self.service, tokens, now_ms=self.clock.now_ms, internal=internal)
@@ -338,6 +344,8 @@ async def serve(
         check_bind(address, tokens)
     except UnsafeBind as error:
         raise StartupError(str(error), EXIT_USAGE) from None
+    from pixivflow.api.server import CannotListen, HttpServer, PortInUse
+
     server = HttpServer(address, trigger.port if port is None else port, None)
     try:
         await server.bind()

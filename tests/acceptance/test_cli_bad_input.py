@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -206,7 +207,7 @@ def test_no_color_is_obeyed(place):
 
 
 def test_a_reader_that_has_seen_enough(place):
-    command = f"{sys.executable} -m pixivflow config schema | head -c 1"
+    command = f"{shlex.quote(sys.executable)} -m pixivflow config schema | head -c 1"
     done = subprocess.run(command, shell=True, cwd=place.folder, capture_output=True, text=True, check=False)  # noqa: S602 - a pipe of our own
     assert done.stdout == "{"
     assert done.stderr == ""

@@ -181,6 +181,8 @@ async def test_a_broken_work_does_not_hide_a_whole_one(tmp_path: Path) -> None:
         job = await place.client.wait_until_terminal(job_id)
         assert job["status"] == "succeeded", job
         assert [found["work_id"] for found in job["result"]["candidates"]] == [str(whole.id)]
-        assert job["result"]["incomplete"] == [{"work_id": str(broken.id), "reason": "source_error"}]
+        (lack,) = job["result"]["incomplete"]
+        assert (lack["work_id"], lack["reason"]) == (str(broken.id), "source_error")
+        assert lack["message"]
         assert len(place.receiver().items) == 1
         place.assert_clean()

@@ -19,7 +19,7 @@ class NovelCover(Section):
 class DownloadConfig(Section):
     """Limits of one run."""
 
-    concurrency: Annotated[int, Field(ge=1, le=10)] = Field(default=3, description="Works fetched at the same time.")
+    concurrency: Annotated[int, Field(ge=1, le=10)] = Field(default=6, description="Works fetched at the same time.")
     connections: Annotated[int, Field(ge=4, le=8)] = Field(
         default=6, description="Connections to the media hosts at the same time, over all works."
     )

@@ -85,6 +85,7 @@ class Runner:
         self._owner = owner
         self._limits = limits
         self._progress: set[Progress] = set()
+        self._closing: set[asyncio.Future[None]] = set()
 
     def waits(self, why: str, seconds: float) -> None:
         """The account's source waits by its own design: that is progress, and people should see it."""
@@ -104,7 +105,15 @@ class Runner:
         except LedgerError:
             log.exception("the ledger failed under attempt %s", attempt_id)
         finally:
-            await asyncio.shield(self._close(beginning, ends))
+            closing = asyncio.ensure_future(self._close(beginning, ends))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+            await asyncio.shield(closing)
+
+    async def closed(self) -> None:
+        """Until every attempt that was stopped has freed its place. A second cancel ends `run` before that."""
+        if self._closing:
+            await asyncio.wait(set(self._closing))
 
     async def _close(
         self, beginning: asyncio.Future[attempts.Started | None], ends: list[cells.CellEnd] | None

@@ -28,7 +28,7 @@ def test_the_schema_is_valid_and_describes_every_key() -> None:
     for location, place in places(Config):
         assert place.description, location
     download = schema["$defs"]["DownloadConfig"]["properties"]
-    assert download["concurrency"]["default"] == 3
+    assert download["concurrency"]["default"] == 6
     assert download["concurrency"]["description"]
 
 
